@@ -1,0 +1,1 @@
+"""Criteria: pure scoring of an execution against what a case expects."""

@@ -1,0 +1,1 @@
+"""What differs between operating systems: how death is told, how a process tree is ended."""

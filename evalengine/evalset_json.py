@@ -1,0 +1,60 @@
+"""The JSON of eval sets that other tools write, brought to the shape of :mod:`evalengine.cases`.
+
+Plain data in, plain data out. The framework's own files have our shape already; Google ADK's
+``*.evalset.json`` says ``parts`` for a message's content, ``final_response`` and ``intermediate_data``.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def normalise(data: Any) -> Any:
+    """Bring the decoded JSON of an eval set to our field names; what is ours already is left as it is."""
+    if not isinstance(data, Mapping):
+        return data
+    cases = data.get("eval_cases")
+    if not isinstance(cases, list):
+        return data
+    return {**data, "eval_cases": [_case(case) for case in cases]}
+
+
+def _case(case: Any) -> Any:
+    if not isinstance(case, Mapping):
+        return case
+    turns = case.get("conversation")
+    session = case.get("session_input")
+    normal = dict(case)
+    if isinstance(turns, list):
+        normal["conversation"] = [_turn(turn) for turn in turns]
+    if session is None:
+        normal.pop("session_input", None)
+    return normal
+
+
+def _turn(turn: Any) -> Any:
+    if not isinstance(turn, Mapping):
+        return turn
+    normal = dict(turn)
+    normal["user_content"] = _message(turn.get("user_content"), "user")
+    if "final_response" in turn:
+        normal["expected_final_response"] = _message(turn["final_response"], "assistant")
+    data = turn.get("intermediate_data")
+    if isinstance(data, Mapping):
+        normal["expected_tool_trajectory"] = [_tool(use) for use in data.get("tool_uses") or ()]
+        normal["expected_intermediate_responses"] = [
+            _message({"parts": parts}, "assistant") for _, parts in data.get("intermediate_responses") or ()
+        ]
+    return normal
+
+
+def _tool(use: Any) -> Any:
+    if not isinstance(use, Mapping):
+        return use
+    return {"name": use.get("name"), "args": use.get("args") or {}, "call_id": use.get("id")}
+
+
+def _message(message: Any, role: str) -> Any:
+    if not isinstance(message, Mapping) or "parts" not in message:
+        return message
+    texts = [part["text"] for part in message["parts"] or () if isinstance(part, Mapping) and part.get("text")]
+    return {"role": role, "content": "\n".join(texts)} if texts or role == "user" else None

@@ -1,0 +1,181 @@
+"""Run events: what happened, in past tense. Journal, console and reports are folds of this one stream.
+
+Each is one JSON object with a ``type``; the journal keeps them a line each, and a result as the worker sent it.
+"""
+
+import time
+
+import msgspec
+
+from evalengine.results import Status
+
+_wall_clock = time.time
+
+JOURNAL_VERSION = 1
+
+
+class _Event(msgspec.Struct, tag_field="type", tag=True, kw_only=True, omit_defaults=True):
+    at: float = msgspec.field(default_factory=_wall_clock)
+    """Seconds since the epoch."""
+
+
+class RunStarted(_Event, kw_only=True):
+    """The first event: which run, of what, under which settings."""
+
+    run_id: str
+    root: str
+    settings: dict[str, object]
+    """Name to ``{"value", "source"}`` of each setting."""
+    engine_version: str
+    journal_version: int = JOURNAL_VERSION
+
+
+class FileDiscovered(_Event, kw_only=True):
+    """A file was loaded; ``criteria`` maps a criterion's name to its configuration."""
+
+    file: int
+    path: str
+    label: str
+    cases: int
+    source: str
+    criteria: dict[str, dict[str, object]] = {}
+    warnings: list[str] = []
+    output: str = ""
+    skipped: bool = False
+    """Whether it had no entry point."""
+    timeout_s: float | None = None
+    max_concurrency: int | None = None
+
+
+class FileErrored(_Event, kw_only=True):
+    """A file could not be loaded."""
+
+    file: int
+    path: str
+    label: str
+    error: str
+    traceback: str | None = None
+    output: str = ""
+
+
+class CasePlanned(_Event, kw_only=True):
+    """A case is in the pool at this place (from 0)."""
+
+    case: int
+    file: int
+    eval_id: str
+    label: str
+    digest: str
+    set_id: str
+    set_name: str
+    name: str = ""
+    repeats: int = 1
+
+
+class PlanCompleted(_Event, kw_only=True):
+    """Everything to run is known."""
+
+    planned: int
+    """Cases times repeats."""
+    deselected: int = 0
+    eval_set_id: str
+    eval_set_name: str
+    config_used: dict[str, object] = {}
+
+
+class WorkerStarted(_Event, kw_only=True):
+    """A worker process is ready."""
+
+    worker: int
+    pid: int
+
+
+class WorkerLost(_Event, kw_only=True):
+    """A worker process died without being told to, or was killed by the engine."""
+
+    worker: int
+    pid: int | None
+    cause: str
+    """In words: ``killed by SIGSEGV``, ``exited with 3``."""
+    in_flight: list[str] = []
+    """Labels of the cases it was running."""
+
+
+class WorkerStopped(_Event, kw_only=True):
+    """A worker process ended as it was told."""
+
+    worker: int
+
+
+class CaseStarted(_Event, kw_only=True):
+    """An attempt began."""
+
+    case: int
+    repeat: int
+    attempt: int
+    worker: int
+
+
+class CaseRequeued(_Event, kw_only=True):
+    """An attempt came to nothing without the case being to blame, and the case waits again."""
+
+    case: int
+    repeat: int
+    attempt: int
+    reason: str
+
+
+class CaseFinished(_Event, kw_only=True):
+    """A case has its verdict. ``result`` is the JSON of an EvalCaseResult."""
+
+    case: int
+    repeat: int
+    attempt: int
+    label: str
+    status: Status
+    duration_s: float
+    result: msgspec.Raw
+    worker: int | None = None
+
+
+class Noticed(_Event, kw_only=True):
+    """Something the user should know that belongs to no case."""
+
+    text: str
+
+
+class RunStopping(_Event, kw_only=True):
+    """No further case is started."""
+
+    reason: str
+
+
+class RunFinished(_Event, kw_only=True):
+    """The last event: every planned case has its verdict."""
+
+    status: str
+    """``complete``, ``stopped``, ``interrupted`` or ``incomplete``."""
+    exit_code: int
+    wall_seconds: float
+    reason: str = ""
+
+
+RunEvent = (
+    RunStarted
+    | FileDiscovered
+    | FileErrored
+    | CasePlanned
+    | PlanCompleted
+    | WorkerStarted
+    | WorkerLost
+    | WorkerStopped
+    | CaseStarted
+    | CaseRequeued
+    | CaseFinished
+    | Noticed
+    | RunStopping
+    | RunFinished
+)
+
+encode_event = msgspec.json.Encoder().encode
+decode_event = msgspec.json.Decoder(RunEvent).decode

@@ -1,0 +1,276 @@
+"""What coordinator and worker say to each other: commands one way, messages the other.
+
+Every item is one frame of msgpack: an array that starts with its tag. A case's run is named in full,
+(case, repeat, attempt), in each frame that speaks of it. Files and cases are numbered by the coordinator in
+collection order. Nothing here is ever pickled by a worker; the coordinator pickles only what a Python caller
+handed over (``Configure.pickled_*``).
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from evalengine.cases import EvalCase
+from evalengine.config import CriterionConfig
+from evalengine.records import plain_string
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+"""No frame is longer; a longer result goes through a file (``Finished.spill``)."""
+
+INLINE_RESULT_BYTES = 1024 * 1024
+"""A result longer than this goes through a file."""
+
+
+class RunKey(NamedTuple):
+    """One attempt at one repeat of one case."""
+
+    case: int
+    repeat: int = 0
+    attempt: int = 1
+
+
+class _Frame(msgspec.Struct, array_like=True, tag=True, frozen=True):
+    """Encoded as an array that starts with the class name."""
+
+
+# What both sides carry
+
+
+class CriterionSpec(msgspec.Struct, array_like=True, frozen=True):
+    """A criterion as it will run: a built-in by its field, or a custom one by its place in the config."""
+
+    field: str
+    reported_as: str
+    config: CriterionConfig
+    custom: int | None = None
+    """Index into the ``custom`` list that ``criteria_from`` gives; None for a built-in."""
+
+
+class FileSpec(msgspec.Struct, array_like=True, frozen=True):
+    """What a worker must know of a file to run its cases."""
+
+    path: str
+    label: str
+    """The path as labels show it."""
+    criteria: list[CriterionSpec] = []
+    criteria_from: str = "builtin"
+    """``file``, ``confeval``, ``api`` or ``builtin``: who configured the criteria."""
+    needs_module: bool = False
+    """Whether running its cases needs the file imported: for its app, its custom criteria, its settings."""
+    own_agent: str | None = None
+    """``app`` or ``agent``, where the file has its own."""
+    sync_agents: str = "threads"
+    """``threads`` or ``serial``."""
+    timeout_s: float | None = None
+    """What the file's config sets, else None."""
+    max_concurrency: int | None = None
+    """What the file's config sets: a cap for this file inside the budget."""
+
+
+class PlannedCase(msgspec.Struct, array_like=True, frozen=True):
+    """A case as discovery found it: what is planned, and encoded, what a worker is sent to run it."""
+
+    eval_id: str
+    """Unique in its file: the author's id, ``id#2`` for a second one, ``case_3`` where there is none."""
+    set_id: str
+    set_name: str
+    digest: str
+    """Of the case without ids that were drawn at random, and of the criteria."""
+    payload: bytes
+    """The msgpack of an :class:`EvalCase`."""
+    name: str = ""
+    tags: list[str] = []
+    skip: str | None = None
+    """The reason, where the case says it is to be skipped."""
+    is_scenario: bool = False
+
+
+# Coordinator to worker
+
+
+class Configure(_Frame, frozen=True):
+    """The first command: what holds for the whole life of the worker."""
+
+    worker: int
+    root: str
+    """The project root, put on ``sys.path``; relative paths of agentflow.json are relative to it."""
+    eval_dir: str
+    sys_path: list[str] = []
+    """More entries for ``sys.path``, after the root: those of a Python caller."""
+    agent: str | None = None
+    """``module:attr`` of agentflow.json."""
+    agent_factory: str | None = None
+    agent_source: str = "agentflow.json"
+    """Where ``agent`` was said, for error messages."""
+    pickled_agent: bytes | None = None
+    """cloudpickle of an agent that a Python caller handed over."""
+    pickled_custom: bytes | None = None
+    """cloudpickle of the list of custom criteria that a Python caller handed over."""
+    confeval: str | None = None
+    """The path of confeval.py, where there is one."""
+    env_file: str | None = None
+    sync_agents: str | None = None
+    """What agentflow.json or the caller says, over what files say."""
+    capture: bool = True
+    log_path: str | None = None
+    """Where the process's own output goes (file descriptors 1 and 2)."""
+    spill_dir: str | None = None
+    """Where results too long for a frame are put."""
+
+
+class Load(_Frame, frozen=True):
+    """Import a file, run its entry points, and answer CaseFound… then FileLoaded, or FileFailed."""
+
+    file: int
+    path: str
+    label: str
+
+
+class UseFile(_Frame, frozen=True):
+    """Sent once per worker and file, before the file's first RunCase."""
+
+    file: int
+    spec: FileSpec
+
+
+class RunCase(_Frame, frozen=True):
+    """Run one attempt at a case, and answer Started, then Finished."""
+
+    case: int
+    repeat: int
+    attempt: int
+    file: int
+    eval_id: str
+    set_id: str
+    set_name: str
+    label: str
+    payload: bytes
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class CancelCase(_Frame, frozen=True):
+    """Cancel a running attempt; its Finished has status ``timeout``, or ``not_run`` where it was stopped."""
+
+    case: int
+    repeat: int
+    attempt: int
+    status: str
+    reason: str
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class Shutdown(_Frame, frozen=True):
+    """Answer Goodbye, and end."""
+
+
+# Worker to coordinator
+
+
+class Ready(_Frame, frozen=True):
+    """The worker has imported what it needs and waits for commands."""
+
+    pid: int
+    python: str
+
+
+class CaseFound(_Frame, frozen=True):
+    """One case of the file being loaded, in its order."""
+
+    file: int
+    case: PlannedCase
+
+
+class FileLoaded(_Frame, frozen=True):
+    """The end of a Load that went well; ``cases`` CaseFound frames came before it."""
+
+    file: int
+    spec: FileSpec
+    cases: int
+    warnings: list[str] = []
+    has_entry_point: bool = True
+    output: str = ""
+    needs_model: list[str] = []
+    """Names of what needs a model: criteria, ``response_match`` with a judge, ``scenarios``."""
+
+
+class FileFailed(_Frame, frozen=True):
+    """The end of a Load that did not: what the user is told, and the traceback."""
+
+    file: int
+    error: str
+    traceback: str | None = None
+    output: str = ""
+    configuration: bool = False
+    """Whether it is a value that cannot be meant (the run must not start) rather than a broken file."""
+
+
+class Started(_Frame, frozen=True):
+    """The attempt has begun: its clock runs from here."""
+
+    case: int
+    repeat: int
+    attempt: int
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class Finished(_Frame, frozen=True):
+    """The attempt's outcome: the JSON of an EvalCaseResult, inline or in a file."""
+
+    case: int
+    repeat: int
+    attempt: int
+    result: bytes
+    spill: str | None = None
+    """The path of a file with the result, where it is too long for a frame; ``result`` is empty then."""
+    leftovers: int = 0
+    """How many tasks, threads and child processes of finished cases are still alive in this worker."""
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class Notice(_Frame, frozen=True):
+    """Something the user should know that belongs to no case."""
+
+    text: str
+
+
+class Goodbye(_Frame, frozen=True):
+    """The worker ends now, as it was told to."""
+
+
+Command = Configure | Load | UseFile | RunCase | CancelCase | Shutdown
+Message = Ready | CaseFound | FileLoaded | FileFailed | Started | Finished | Notice | Goodbye
+
+encode = msgspec.msgpack.Encoder().encode
+decode_command = msgspec.msgpack.Decoder(Command).decode
+decode_message = msgspec.msgpack.Decoder(Message).decode
+
+
+def encode_case(case: EvalCase) -> bytes:
+    """Encode a case for the wire; raises TypeError or ValueError where a value in it is no plain data."""
+    return msgspec.msgpack.encode(case, enc_hook=plain_string)
+
+
+def decode_case(payload: bytes) -> EvalCase:
+    """Decode a case; every call gives a copy of its own."""
+    return msgspec.msgpack.decode(payload, type=EvalCase)
+
+
+def encode_any(value: Any) -> bytes:
+    """Encode plain data canonically, for digests."""
+    return msgspec.json.encode(value, order="sorted")

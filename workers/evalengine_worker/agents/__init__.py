@@ -1,0 +1,1 @@
+"""Agents: one adapter a module; any way to write an agent, driven turn by turn."""
