@@ -14,9 +14,6 @@ from evalengine.cases import EvalCase
 from evalengine.config import CriterionConfig
 from evalengine.records import plain_string
 
-MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""No frame is longer; a longer result goes through a file (``Finished.spill``)."""
-
 INLINE_RESULT_BYTES = 1024 * 1024
 """A result longer than this goes through a file."""
 
