@@ -1,0 +1,95 @@
+"""The settings of a run: what they are, and how they are resolved.
+
+A flag of the command line wins over the ``evaluation`` section of agentflow.json, which wins over the default;
+what files and confeval.py set comes after that, in the workers. A flag that was given wins even where it equals
+the default, so that "not given" is None everywhere in :class:`CommandLine`. The source of each setting is kept.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from evalengine.records import Record
+
+
+class CommandLine(Record, kw_only=True):
+    """What was said on the command line; None where nothing was."""
+
+    targets: list[str] = []
+    parallel: bool | None = None
+    workers: int | None = None
+    max_concurrency: int | None = None
+    threshold: float | None = None
+    fail_on_any: bool | None = None
+    timeout: float | None = None
+    """Seconds."""
+    max_failures: int | None = None
+    fail_fast: bool | None = None
+    keyword: str | None = None
+    tags: list[str] = []
+    limit: int | None = None
+    shuffle: bool | None = None
+    shuffle_seed: int | None = None
+    output: str | None = None
+    """A folder, relative to the working directory."""
+    report: bool | None = None
+    timestamp_files: bool | None = None
+    open_report: bool | None = None
+    judge_model: str | None = None
+    collect_only: bool = False
+    verbosity: int = 0
+    progress: bool | None = None
+    color: str | None = None
+    """``auto``, ``always`` or ``never``."""
+
+
+class RunSettings(Record, kw_only=True):
+    """Everything that is settled before anything runs."""
+
+    root: Path
+    """The folder of agentflow.json, else the working directory."""
+    config_path: Path | None = None
+    """The path of agentflow.json, where there is one."""
+    eval_dir: Path
+    targets: list[str] = []
+    """As given; empty for the whole eval directory."""
+    agent: str | None = None
+    """``module:attr`` or a URL."""
+    agent_factory: str | None = None
+    agent_source: str = "agentflow.json"
+    """Where the agent was said, for error messages."""
+    env_file: Path | None = None
+    confeval: Path | None = None
+    sync_agents: str | None = None
+    """``threads`` or ``serial``; None leaves it to each file."""
+    parallel: bool = False
+    workers: int = 1
+    max_concurrency: int = 1
+    """The budget: cases in flight over all workers together; 1 where the run is sequential."""
+    threshold: float | None = None
+    fail_on_any: bool = False
+    timeout_s: float | None = None
+    """None where nobody set it: the file's own, else 300 s."""
+    max_failures: int | None = None
+    """Stop after this many cases that did not pass; 1 is fail-fast."""
+    keyword: str | None = None
+    tags: list[str] = []
+    limit: int | None = None
+    shuffle_seed: int | None = None
+    """None keeps the order of collection."""
+    output_dir: Path
+    report: bool = True
+    timestamp_files: bool = True
+    open_report: bool = False
+    judge_model: str | None = None
+    collect_only: bool = False
+    verbosity: int = 0
+    """-1 quiet, 0, 1 verbose."""
+    progress: bool | None = None
+    """None: where standard error is a terminal."""
+    color: bool | None = None
+    """None: where the stream is a terminal."""
+    sources: dict[str, str] = msgspec.field(default_factory=dict)
+    """Setting to ``command line``, ``agentflow.json``, ``environment`` or ``default``."""
+    notices: list[str] = msgspec.field(default_factory=list)
+    """What the user should know, a line each."""
