@@ -1,0 +1,95 @@
+"""What the scheduler is told: facts, in past tense, each handed in with the monotonic time it became known."""
+
+import msgspec
+
+from evalengine.results import Status
+from evalengine.wire import RunKey
+
+
+class _Fact(msgspec.Struct, frozen=True):
+    """A fact changes the scheduler's state, or is refused and changes nothing."""
+
+
+class WorkerReady(_Fact, frozen=True):
+    """A worker's process has started and waits for commands."""
+
+    worker: int
+
+
+class AttemptStarted(_Fact, frozen=True):
+    """An attempt has begun in that worker: its clock runs from here."""
+
+    worker: int
+    key: RunKey
+
+
+class AttemptFinished(_Fact, frozen=True):
+    """A worker has sent the result of an attempt."""
+
+    worker: int
+    key: RunKey
+    status: Status
+    leftovers: int = 0
+    """How many tasks, threads and child processes of finished cases live on in the worker."""
+
+
+class WorkerAnswered(_Fact, frozen=True):
+    """The worker's loop has spoken in some other way: it is not blocked. Optional; it sharpens blame for hangs."""
+
+    worker: int
+
+
+class WorkerSpoiled(_Fact, frozen=True):
+    """A case has left the worker's process in a state in which no further case should start. Optional."""
+
+    worker: int
+
+
+class WorkerLost(_Fact, frozen=True):
+    """A worker's process has died, was killed, or could not be started.
+
+    To be handed in once nothing more can come from it: its socket is drained, what it had finished is settled.
+    After a ``Kill`` it must be handed in within bounded time, even for a process that cannot die.
+    """
+
+    worker: int
+    cause: str
+    """In words: ``killed by SIGSEGV``, ``exited with 3``."""
+    proven: RunKey | None = None
+    """The attempt that the dying thread, or the thread that blocked the process, is proven to have been running."""
+
+
+class Ticked(_Fact, frozen=True):
+    """Time has passed; due at ``Scheduler.next_deadline()``, harmless at any other time."""
+
+
+class ClockPaused(_Fact, frozen=True):
+    """The coordinator itself was not running for so long (suspended, stopped): no case is charged for it."""
+
+    gap_s: float
+
+
+class StopRequested(_Fact, frozen=True):
+    """No further case may start; what runs may finish."""
+
+    reason: str
+
+
+class StopNowRequested(_Fact, frozen=True):
+    """No further case may start, and what runs is cancelled: its verdict is ``not_run``."""
+
+    reason: str
+
+
+Fact = (
+    WorkerReady
+    | AttemptStarted
+    | AttemptFinished
+    | WorkerAnswered
+    | WorkerSpoiled
+    | WorkerLost
+    | Ticked
+    | ClockPaused
+    | StopRequested
+    | StopNowRequested
+)
