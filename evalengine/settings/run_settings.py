@@ -1,11 +1,11 @@
-"""The settings of a run: what they are, and how they are resolved.
+"""What a run can be told: the command line as it was given, and the settings that came of it.
 
-A flag of the command line wins over the ``evaluation`` section of agentflow.json, which wins over the default;
-what files and confeval.py set comes after that, in the workers. A flag that was given wins even where it equals
-the default, so that "not given" is None everywhere in :class:`CommandLine`. The source of each setting is kept.
+A flag that was given wins even where it equals the default, so that "not given" is None everywhere in
+:class:`CommandLine`. The source of each setting is kept, for messages and reports.
 """
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -93,3 +93,11 @@ class RunSettings(Record, kw_only=True):
     """Setting to ``command line``, ``agentflow.json``, ``environment`` or ``default``."""
     notices: list[str] = msgspec.field(default_factory=list)
     """What the user should know, a line each."""
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Return ``{"value", "source"}`` of each setting that has a source, as builtins."""
+        return {
+            name: {"value": str(value) if isinstance(value, Path) else value, "source": source}
+            for name, source in self.sources.items()
+            for value in (getattr(self, name),)
+        }

@@ -1,0 +1,227 @@
+"""From command line, agentflow.json and environment to the settings of a run.
+
+Everything that can be wrong with them is told here, in one line and before anything runs. Nothing is created.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalengine.errors import ConfigurationError, DiscoveryError, EngineError
+from evalengine.selection import Selection
+from evalengine.settings import project_file
+from evalengine.settings.cores import usable_cores
+from evalengine.settings.project_file import ProjectFile
+from evalengine.settings.run_settings import CommandLine, RunSettings
+from evalengine.settings.values import BY_NAME, check
+
+COMMAND_LINE = "command line"
+ENVIRONMENT = "environment"
+DEFAULT = "default"
+JUDGE_VARIABLE = "EVALENGINE_JUDGE_MODEL"
+CONFEVAL = "confeval.py"
+_STOPPERS = {"fail_fast", "max_failures"}
+
+_DEFAULTS: dict[str, Any] = {
+    "eval_dir": "evals",
+    "output_dir": "eval_reports",
+    "parallel": False,
+    "max_concurrency": 4,
+    "fail_on_any": False,
+    "report": True,
+    "timestamp_files": True,
+}
+
+
+class _Choice:
+    """Picks each setting's value by priority, and notes where it came from."""
+
+    def __init__(self, cli: CommandLine, project: ProjectFile | None) -> None:
+        self.given = {name: value for name in BY_NAME if (value := _given(cli, name)) is not None}
+        in_project = project.values if project else {}
+        self.ranked = ((COMMAND_LINE, self.given), (project_file.FILE_NAME, in_project))
+        self.sources: dict[str, str] = {}
+
+    def pick(self, name: str) -> Any:
+        """Return the value of the highest source that has one, else the default."""
+        for source, values in self.ranked:
+            if name in values:
+                self.sources[name] = source
+                return values[name]
+        self.sources[name] = DEFAULT
+        return _DEFAULTS.get(name)
+
+
+def _given(cli: CommandLine, name: str) -> Any:
+    fields = {"timeout_s": "timeout", "output_dir": "output", "eval_dir": "", "sync_agents": ""}
+    field = fields.get(name, name)
+    return getattr(cli, field) if field else None
+
+
+def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str]) -> RunSettings:
+    """Resolve the settings of a run started in ``cwd``.
+
+    Raises ConfigurationError or DiscoveryError (nothing has run), EngineError where reports cannot be written.
+    """
+    _check_command_line(cli)
+    path = project_file.find(cwd)
+    where = _shown(path, cwd) if path else project_file.FILE_NAME
+    project = project_file.read(path, where) if path else None
+    root = path.parent if path else cwd
+    choice = _Choice(cli, project)
+    eval_dir = _absolute(root / choice.pick("eval_dir"))
+    notices = list(project.notices) if project else []
+    settings = RunSettings(
+        root=root,
+        config_path=path,
+        eval_dir=eval_dir,
+        targets=list(cli.targets),
+        agent=project.agent if project else None,
+        agent_factory=project.agent_factory if project else None,
+        agent_source=where,
+        env_file=_env_file(project, root, where, notices),
+        confeval=_confeval(root, eval_dir),
+        sync_agents=choice.pick("sync_agents"),
+        threshold=choice.pick("threshold"),
+        fail_on_any=choice.pick("fail_on_any"),
+        timeout_s=choice.pick("timeout_s"),
+        keyword=cli.keyword,
+        tags=list(cli.tags),
+        limit=choice.pick("limit"),
+        output_dir=_output_dir(choice, root, cwd),
+        report=choice.pick("report"),
+        timestamp_files=choice.pick("timestamp_files"),
+        open_report=bool(cli.open_report),
+        collect_only=cli.collect_only,
+        verbosity=cli.verbosity,
+        progress=cli.progress,
+        color=_color(cli.color, environ),
+        sources=choice.sources,
+        notices=notices,
+    )
+    _set_concurrency(settings, choice)
+    _set_max_failures(settings, choice, where)
+    _set_judge(settings, choice, environ)
+    _set_shuffle(settings, choice, cli)
+    Selection.of(settings.keyword, settings.tags)
+    _check_reports(settings, cwd)
+    return settings
+
+
+def _check_command_line(cli: CommandLine) -> None:
+    for name, setting in BY_NAME.items():
+        value = _given(cli, name)
+        if value is not None:
+            check(setting, value, setting.flag, COMMAND_LINE)
+
+
+def _absolute(path: Path) -> Path:
+    """Make a path absolute and take ``.`` and ``..`` out of it; symbolic links stay."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - Path.absolute keeps the dots
+
+
+def _shown(path: Path, cwd: Path) -> str:
+    return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
+
+
+def _env_file(project: ProjectFile | None, root: Path, where: str, notices: list[str]) -> Path | None:
+    """Return the env file. One that is missing is only told: it is seldom checked in, and CI sets variables."""
+    if project is None or project.env is None:
+        return None
+    path = _absolute(root / project.env)
+    if path.is_dir():
+        raise ConfigurationError(f"env is {project.env!r} ({where}): it is a folder, and must be a file")
+    if not path.exists():
+        notices.append(f"env file {project.env!r} ({where}) does not exist: no variables are loaded from it")
+        return None
+    if not os.access(path, os.R_OK):
+        raise DiscoveryError(f"env is {project.env!r} ({where}): the file cannot be read: permission denied")
+    return path
+
+
+def _confeval(root: Path, eval_dir: Path) -> Path | None:
+    return next((path for folder in (root, eval_dir) if (path := folder / CONFEVAL).is_file()), None)
+
+
+def _output_dir(choice: _Choice, root: Path, cwd: Path) -> Path:
+    """Return the report folder: of the command line, relative to where it was typed; else to the root."""
+    folder = choice.pick("output_dir")
+    return _absolute((cwd if "output_dir" in choice.given else root) / folder)
+
+
+def _color(flag: str | None, environ: Mapping[str, str]) -> bool | None:
+    if flag in {"always", "never"}:
+        return flag == "always"
+    if flag == "auto":
+        return None
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return False if environ.get("TERM") == "dumb" else None
+
+
+def _set_concurrency(settings: RunSettings, choice: _Choice) -> None:
+    settings.parallel = choice.pick("parallel")
+    if not settings.parallel:
+        settings.sources |= {"max_concurrency": DEFAULT, "workers": DEFAULT}
+        idle = [BY_NAME[name].flag for name in ("max_concurrency", "workers") if name in choice.given]
+        if idle:
+            verb = "have" if len(idle) > 1 else "has"
+            settings.notices.append(f"{' and '.join(idle)} {verb} no effect without --parallel")
+        return
+    budget = settings.max_concurrency = choice.pick("max_concurrency")
+    workers = choice.pick("workers")
+    if workers is not None and workers > budget:
+        settings.notices.append(
+            f"{budget} workers instead of {workers}: no more than the budget of cases in flight (--max-concurrency)"
+        )
+    settings.workers = min(usable_cores() if workers is None else workers, budget)
+
+
+def _set_max_failures(settings: RunSettings, choice: _Choice, where: str) -> None:
+    """Fold ``fail_fast`` into ``max_failures``; a source that says either is silent on neither."""
+    settings.sources["max_failures"] = DEFAULT
+    for source, values in choice.ranked:
+        if values.get("fail_fast") and values.get("max_failures", 1) != 1:
+            said = where if source == project_file.FILE_NAME else source
+            most = values["max_failures"]
+            raise ConfigurationError(f"fail-fast and max-failures {most} contradict each other ({said}): keep one")
+        if settings.sources["max_failures"] == DEFAULT and not values.keys().isdisjoint(_STOPPERS):
+            settings.max_failures = 1 if values.get("fail_fast") else values.get("max_failures")
+            settings.sources["max_failures"] = source
+
+
+def _set_judge(settings: RunSettings, choice: _Choice, environ: Mapping[str, str]) -> None:
+    settings.judge_model = choice.pick("judge_model")
+    if settings.judge_model is None and environ.get(JUDGE_VARIABLE, "").strip():
+        settings.judge_model = environ[JUDGE_VARIABLE].strip()
+        settings.sources["judge_model"] = ENVIRONMENT
+
+
+def _set_shuffle(settings: RunSettings, choice: _Choice, cli: CommandLine) -> None:
+    settings.shuffle_seed = choice.pick("shuffle_seed")
+    if settings.shuffle_seed is None and cli.shuffle:
+        settings.shuffle_seed = int.from_bytes(os.urandom(4), "big")
+        settings.sources["shuffle_seed"] = COMMAND_LINE
+    if settings.shuffle_seed is not None:
+        settings.notices.append(f"order drawn with --shuffle {settings.shuffle_seed}, which repeats it")
+
+
+def _check_reports(settings: RunSettings, cwd: Path) -> None:
+    if not settings.report or settings.collect_only:
+        if settings.open_report:
+            flag = "--no-report" if not settings.report else "--collect-only"
+            settings.notices.append(f"--open has no effect with {flag}: no report is written")
+        return
+    said = f"output folder {_shown(settings.output_dir, cwd)!r} ({settings.sources['output_dir']})"
+    existing = next(folder for folder in (settings.output_dir, *settings.output_dir.parents) if _is_there(folder))
+    if not existing.is_dir():
+        raise ConfigurationError(f"{said}: {_shown(existing, cwd)!r} is a file; name a folder, or use --no-report")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise EngineError(f"{said} is not writable: permission denied; name another, or use --no-report")
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.lexists(path)
