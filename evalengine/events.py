@@ -134,8 +134,9 @@ class CaseFinished(_Event, kw_only=True):
     label: str
     status: Status
     duration_s: float
-    result: msgspec.Raw
     worker: int | None = None
+    result: msgspec.Raw
+    """Last, so that the journal knows where in its line it stands."""
 
 
 class Noticed(_Event, kw_only=True):

@@ -103,6 +103,9 @@ class Configure(_Frame, frozen=True):
     """cloudpickle of an agent that a Python caller handed over."""
     pickled_custom: bytes | None = None
     """cloudpickle of the list of custom criteria that a Python caller handed over."""
+    given_config: bytes | None = None
+    """The msgpack of an EvalConfig that a Python caller handed over, without its custom criteria; it then
+    configures every file, as ``api``."""
     confeval: str | None = None
     """The path of confeval.py, where there is one."""
     env_file: str | None = None
@@ -113,6 +116,8 @@ class Configure(_Frame, frozen=True):
     """Where the process's own output goes (file descriptors 1 and 2)."""
     spill_dir: str | None = None
     """Where results too long for a frame are put."""
+    judge_model: str | None = None
+    """What the command line, agentflow.json or the environment says, over what criteria say."""
 
 
 class Load(_Frame, frozen=True):

@@ -1,0 +1,65 @@
+"""What only Linux has: subreapers, parent-death signals, the list of a process's children."""
+
+import contextlib
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _prctl(option: int, value: int) -> bool:
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        return bool(libc.prctl(option, value, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of descendants whose own parent dies; tell whether the kernel does that."""
+    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def signal_when_parent_dies(signum: int) -> bool:
+    """Ask for a signal at the death of the thread that started this process."""
+    return _prctl(_PR_SET_PDEATHSIG, signum)
+
+
+def offer_to_oom_killer() -> None:
+    """Let the kernel pick this process before the coordinator when memory runs out."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("500")
+
+
+def children() -> list[int]:
+    """Return the process ids of the direct children of this process."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:  # noqa: PTH123
+            return [int(pid) for pid in file.read().split()]
+    except OSError:
+        return [pid for pid in _all_processes() if _parent_of(pid) == os.getpid()]
+
+
+def _all_processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def thread_count() -> int:
+    """Return how many threads this process has, those of C libraries included."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def kill(pid: int) -> None:
+    """Kill a process, where it is still there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)

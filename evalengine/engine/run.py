@@ -1,0 +1,361 @@
+"""One run on one loop: workers start, files are loaded, the plan is made, cases run, workers end.
+
+The shell around the pure parts (:mod:`loading`, :mod:`plan`, :mod:`scheduler`): it carries messages to them and
+commands from them, keeps the clock, and tells every event to the journal first and to the sinks then.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from evalengine import events, wire
+from evalengine.engine.execution import Execution
+from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
+from evalengine.engine.plan import Keeps, Plan, make_plan, require_cases
+from evalengine.engine.pool import Pool
+from evalengine.engine.process import ProcessFactory
+from evalengine.errors import ConfigurationError, EngineError
+from evalengine.events import RunEvent
+from evalengine.journal import Journal
+from evalengine.report.sink import Sink
+from evalengine.results import EvalCaseResult
+from evalengine.settings import RunSettings
+from evalengine.targets import EvalFile
+
+DEFAULT_TIMEOUT_S = 300.0
+SHUTDOWN_GRACE_S = 2.0
+MOST_DEATHS_IN_A_ROW = 5
+_LOG_TAIL_BYTES = 16 * 1024
+
+
+class Handover(msgspec.Struct):
+    """What a Python caller hands to the workers beside the settings: pickles made by us, read by them."""
+
+    agent: bytes | None = None
+    config: bytes | None = None
+    """The msgpack of an EvalConfig without its custom criteria."""
+    custom: bytes | None = None
+    sys_path: list[str] = []
+
+
+class Recorded:
+    """Tells each event to the journal, then to the sinks."""
+
+    def __init__(self, journal: Journal, sinks: Iterable[Sink]) -> None:
+        self.journal = journal
+        self._sinks = list(sinks)
+        self._told_trouble: str | None = None
+
+    def emit(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
+        """Record an event, and let everyone hear of it."""
+        self.journal.append(event)
+        for sink in self._sinks:
+            sink.handle(event, result)
+        if self.journal.trouble is not None and self.journal.trouble != self._told_trouble:
+            self._told_trouble = self.journal.trouble
+            self.emit(events.Noticed(text=self.journal.trouble))
+
+
+class Engine:
+    """Runs the cases of some files, and leaves every one of them with exactly one verdict."""
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        files: Sequence[EvalFile],
+        selection: Keeps,
+        recorded: Recorded,
+        factory: ProcessFactory,
+        handover: Handover | None = None,
+    ) -> None:
+        self.settings = settings
+        self._files = files
+        self._selection = selection
+        self._recorded = recorded
+        self._emit = recorded.emit
+        self._handover = handover or Handover()
+        self._loop = asyncio.get_running_loop()
+        self._pool = Pool(self._loop, factory, self)
+        self._loading = Loading(files)
+        self._loading_over = self._loop.create_future()
+        self._execution: Execution | None = None
+        self._ready: set[int] = set()
+        self._next_worker = 0
+        self._early_deaths = 0
+        self._stop_reason: str | None = None
+        self._logs = recorded.journal.folder / "workers"
+        self._logs.mkdir(exist_ok=True)
+
+    # The three phases
+
+    async def plan(self) -> Plan:
+        """Start workers, load every file, and make the plan.
+
+        Raises ConfigurationError for a value that cannot be meant, NoCasesError where there is nothing to run,
+        EngineError where workers do not start.
+        """
+        for _ in range(self.settings.workers):
+            self._start_worker()
+        if self._files:
+            await self._loading_over
+        self._tell_files()
+        plan = make_plan(
+            self._loading.loaded, self._selection, self.settings.shuffle_seed, self.settings.limit
+        )
+        self._require_plannable(plan)
+        self._tell_plan(plan)
+        return plan
+
+    async def execute(self, plan: Plan) -> str:
+        """Run the plan to its end; return the run's status: ``complete``, ``stopped`` or ``interrupted``."""
+        execution = Execution(
+            plan, self.settings, self._pool, self._recorded, self._ready, self._start_worker, DEFAULT_TIMEOUT_S
+        )
+        self._execution = execution
+        if self._stop_reason is not None:
+            execution.stop(self._stop_reason)
+        return await execution.finish()
+
+    async def close(self) -> None:
+        """End all workers and whatever they left behind."""
+        await self._pool.close(SHUTDOWN_GRACE_S)
+
+    # Stopping
+
+    def stop(self, reason: str) -> None:
+        """Start no further case; those running may finish."""
+        self._stop_reason = reason
+        if self._execution is not None:
+            self._execution.stop(reason)
+        elif not self._loading_over.done():
+            self._loading_over.set_exception(InterruptedError(reason))
+
+    def stop_now(self) -> None:
+        """Cancel what is running."""
+        if self._execution is not None:
+            self._execution.stop_now()
+
+    # What the pool tells
+
+    def on_messages(self, worker: int, messages: Sequence[wire.Message]) -> None:
+        """Take what a worker said."""
+        for message in messages:
+            match message:
+                case wire.Finished() if self._execution is not None:
+                    self._execution.finished(worker, message)
+                case wire.Started() if self._execution is not None:
+                    self._execution.started(worker, message)
+                case wire.CaseFound():
+                    self._loading.found(message)
+                case wire.FileLoaded() | wire.FileFailed():
+                    self._loading.finished(worker, message)
+                    self._load_next(worker)
+                case wire.Ready():
+                    self._worker_ready(worker, message)
+                case wire.Notice():
+                    self._emit(events.Noticed(text=message.text))
+                case _:
+                    pass
+        if self._execution is not None:
+            self._execution.carry_out()
+
+    def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
+        """Take the death of a worker."""
+        was_ready = worker in self._ready
+        self._ready.discard(worker)
+        if self._execution is not None:
+            self._execution.lost(worker, pid, cause)
+            return
+        file = self._loading.worker_lost(worker, cause, self._log_tail(worker))
+        self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
+        self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
+        if self._early_deaths >= MOST_DEATHS_IN_A_ROW:
+            self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
+        elif self._loading.done:
+            self._finish_loading()
+        with contextlib.suppress(EngineError):
+            self._start_worker()
+
+    def on_stopped(self, worker: int) -> None:
+        """Take that a worker ended as told."""
+        self._ready.discard(worker)
+        self._emit(events.WorkerStopped(worker=worker))
+        if self._execution is not None:
+            self._execution.stopped(worker)
+
+    # Workers
+
+    def _start_worker(self) -> int:
+        self._next_worker += 1
+        self._pool.start(self._next_worker)
+        return self._next_worker
+
+    def _worker_ready(self, worker: int, message: wire.Ready) -> None:
+        self._ready.add(worker)
+        self._pool.send(worker, self._configuration(worker))
+        self._emit(events.WorkerStarted(worker=worker, pid=message.pid))
+        if self._execution is not None:
+            self._execution.ready(worker)
+        else:
+            self._load_next(worker)
+
+    def _configuration(self, worker: int) -> wire.Configure:
+        settings, handover = self.settings, self._handover
+        return wire.Configure(
+            worker=worker,
+            root=str(settings.root),
+            eval_dir=str(settings.eval_dir),
+            sys_path=handover.sys_path,
+            agent=settings.agent,
+            agent_factory=settings.agent_factory,
+            agent_source=settings.agent_source,
+            pickled_agent=handover.agent,
+            pickled_custom=handover.custom,
+            given_config=handover.config,
+            confeval=str(settings.confeval) if settings.confeval else None,
+            env_file=str(settings.env_file) if settings.env_file else None,
+            sync_agents=settings.sync_agents,
+            judge_model=settings.judge_model,
+            log_path=str(self._log_path(worker)),
+            spill_dir=str(self._recorded.journal.folder),
+        )
+
+    def _log_path(self, worker: int) -> Path:
+        return self._logs / f"worker-{worker}.log"
+
+    def _log_tail(self, worker: int) -> str:
+        try:
+            with self._log_path(worker).open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _LOG_TAIL_BYTES))
+                return file.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+    # Loading
+
+    def _load_next(self, worker: int) -> None:
+        if self._loading.done:
+            self._finish_loading()
+            return
+        load = self._loading.assign(worker)
+        if load is not None:
+            self._pool.send(worker, load)
+            self._loop.call_later(LOAD_TIMEOUT_S, self._load_overdue, worker, load.file)
+
+    def _load_overdue(self, worker: int, file: int) -> None:
+        if self._loading.is_loading(worker, file):
+            self._pool.kill(worker, f"its import took longer than {LOAD_TIMEOUT_S:.0f} s")
+
+    def _finish_loading(self) -> None:
+        if not self._loading_over.done():
+            self._loading_over.set_result(None)
+
+    def _fail_loading(self, error: EngineError) -> None:
+        if not self._loading_over.done():
+            self._loading_over.set_exception(error)
+
+    # Telling
+
+    def _tell_files(self) -> None:
+        for number, file in enumerate(self._files):
+            failed = self._loading.failed.get(number)
+            if failed is not None:
+                if failed.configuration:
+                    raise ConfigurationError(failed.error)
+                self._emit(
+                    events.FileErrored(
+                        file=number,
+                        path=str(file.path),
+                        label=file.label,
+                        error=failed.error,
+                        traceback=failed.traceback,
+                        output=failed.output,
+                    )
+                )
+                continue
+            self._tell_file(number, file)
+
+    def _tell_file(self, number: int, file: EvalFile) -> None:
+        loaded = self._loading.loaded[number]
+        spec = loaded.spec
+        self._emit(
+            events.FileDiscovered(
+                file=number,
+                path=str(file.path),
+                label=spec.label,
+                cases=len(loaded.cases),
+                source=spec.criteria_from,
+                criteria={item.field: item.config.model_dump() for item in spec.criteria},
+                warnings=loaded.warnings,
+                output=loaded.output,
+                skipped=not loaded.has_entry_point,
+                timeout_s=spec.timeout_s,
+                max_concurrency=spec.max_concurrency,
+            )
+        )
+
+    def _require_plannable(self, plan: Plan) -> None:
+        require_cases(
+            plan,
+            where=", ".join(self.settings.targets) or str(self.settings.eval_dir),
+            any_file_failed=bool(self._loading.failed),
+        )
+        for number in sorted({entry.file for entry in plan.entries}):
+            needs = plan.files[number].needs_model
+            if needs:
+                msg = (
+                    f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is configured; "
+                    "this version has none, so take these criteria out, or use response_match without a "
+                    "judge model, which needs none"
+                )
+                raise ConfigurationError(msg)
+
+    def _tell_plan(self, plan: Plan) -> None:
+        for place, entry in enumerate(plan.entries):
+            case = entry.case
+            self._emit(
+                events.CasePlanned(
+                    case=place,
+                    file=entry.file,
+                    eval_id=case.eval_id,
+                    label=entry.label,
+                    digest=case.digest,
+                    set_id=case.set_id,
+                    set_name=case.set_name,
+                    name=case.name,
+                )
+            )
+        set_id, set_name = plan.eval_set
+        self._emit(
+            events.PlanCompleted(
+                planned=len(plan.entries),
+                deselected=plan.deselected,
+                eval_set_id=set_id,
+                eval_set_name=set_name,
+                config_used=self._config_used(plan),
+            )
+        )
+
+    def _config_used(self, plan: Plan) -> dict[str, object]:
+        """Return the run's configuration in the framework's shape: criteria of files that set none themselves."""
+        from evalengine.config import CriteriaConfig, EvalConfig
+
+        specs = [file.spec for file in plan.files.values()]
+        shared = next((spec for spec in specs if spec.criteria_from != "file"), specs[0] if specs else None)
+        criteria = CriteriaConfig()
+        for item in shared.criteria if shared else ():
+            if item.custom is None:
+                setattr(criteria, item.field, item.config)
+        settings = self.settings
+        config = EvalConfig(
+            criteria=criteria,
+            parallel=settings.parallel,
+            max_concurrency=settings.max_concurrency,
+            timeout=settings.timeout_s or DEFAULT_TIMEOUT_S,
+        )
+        return config.model_dump()
