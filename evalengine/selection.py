@@ -12,7 +12,7 @@ quotes. Several tags select the cases that have any of them. Nothing here is eve
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from evalengine.errors import ConfigurationError, NoCasesError
 
@@ -36,17 +36,11 @@ class _Token(NamedTuple):
 class Selection:
     """Keeps the cases that ``-k`` and ``--tag`` select."""
 
-    def __init__(self, test: _Test | None, keyword: str | None, tags: Sequence[str]) -> None:
-        self._test = test
-        self._keyword = keyword
-        self._tags = frozenset(tags)
-
-    @classmethod
-    def of(cls, keyword: str | None = None, tags: Sequence[str] = ()) -> Self:
+    def __init__(self, keyword: str | None = None, tags: Sequence[str] = ()) -> None:
         """Compile a selection; raise ConfigurationError with the column where ``keyword`` is no expression."""
-        if keyword is None or not keyword.strip():
-            return cls(None, None, tags)
-        return cls(_Parser(keyword).parse(), keyword, tags)
+        self._keyword = keyword if keyword and keyword.strip() else None
+        self._test = _Parser(self._keyword).parse() if self._keyword else None
+        self._tags = frozenset(tags)
 
     def keeps(self, label: str, set_name: str, tags: Sequence[str]) -> bool:
         """Tell whether a case is selected."""

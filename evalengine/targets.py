@@ -1,8 +1,8 @@
 """Which files a run reads: the targets of the command line, else a scan of the eval directory.
 
-Only names are looked at here; files are opened by workers. A label never depends on what the targets were: it is the
-path relative to the eval directory if inside it, else to the root (with ``./`` before it where that would read like
-a file of the eval directory), else absolute.
+Only names are looked at here; files are opened by workers. A label never depends on what the targets were: it is
+the path relative to the eval directory if inside it, else to the root (with ``./`` before it where that would read
+like a file of the eval directory), else absolute.
 """
 
 import difflib
@@ -61,14 +61,9 @@ def find_files(where: Where, cwd: Path) -> list[EvalFile]:
     single eval file.
     """
     found: dict[str, EvalFile] = {}
-    for target in where.targets or [None]:
-        path, case_id = _default_folder(where, cwd) if target is None else _locate(target, where, cwd)
-        if path.is_dir():
-            paths: Iterator[Path] = _scan(path)
-        else:
-            _check_file(path, target or "")
-            paths = iter([path])
-        for each in paths:
+    named = [_locate(target, where, cwd) for target in where.targets] or [_default_folder(where, cwd)]
+    for path, case_id in named:
+        for each in _scan(path) if path.is_dir() else [path]:
             _add(found, each, case_id, where)
     if not found:
         raise NoCasesError(_nothing_found(where, cwd))

@@ -17,11 +17,14 @@ from evalengine.settings.run_settings import CommandLine, RunSettings
 from evalengine.settings.values import BY_NAME, check
 
 COMMAND_LINE = "command line"
+ARGUMENT = "argument"
 ENVIRONMENT = "environment"
 DEFAULT = "default"
 JUDGE_VARIABLE = "EVALENGINE_JUDGE_MODEL"
 CONFEVAL = "confeval.py"
 _STOPPERS = {"fail_fast", "max_failures"}
+_FIELDS = {"timeout_s": "timeout", "output_dir": "output", "eval_dir": "", "sync_agents": ""}
+"""The field of the command line that says a setting, where it is not called like it; empty where none does."""
 
 _DEFAULTS: dict[str, Any] = {
     "eval_dir": "evals",
@@ -34,13 +37,24 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+_PICKED_AS_THEY_ARE = (
+    "sync_agents",
+    "threshold",
+    "fail_on_any",
+    "timeout_s",
+    "limit",
+    "report",
+    "timestamp_files",
+)
+
+
 class _Choice:
     """Picks each setting's value by priority, and notes where it came from."""
 
-    def __init__(self, cli: CommandLine, project: ProjectFile | None) -> None:
-        self.given = {name: value for name in BY_NAME if (value := _given(cli, name)) is not None}
-        in_project = project.values if project else {}
-        self.ranked = ((COMMAND_LINE, self.given), (project_file.FILE_NAME, in_project))
+    def __init__(self, given: dict[str, Any], source: str, in_project: dict[str, Any]) -> None:
+        self.given = given
+        self.source = source
+        self.ranked = ((source, given), (project_file.FILE_NAME, in_project))
         self.sources: dict[str, str] = {}
 
     def pick(self, name: str) -> Any:
@@ -53,67 +67,71 @@ class _Choice:
         return _DEFAULTS.get(name)
 
 
-def _given(cli: CommandLine, name: str) -> Any:
-    fields = {"timeout_s": "timeout", "output_dir": "output", "eval_dir": "", "sync_agents": ""}
-    field = fields.get(name, name)
-    return getattr(cli, field) if field else None
-
-
-def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str]) -> RunSettings:
+def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str], *, read_project: bool = True) -> RunSettings:
     """Resolve the settings of a run started in ``cwd``.
 
-    Raises ConfigurationError or DiscoveryError (nothing has run), EngineError where reports cannot be written.
+    Without ``read_project`` the values are the arguments of a Python caller, and neither agentflow.json nor
+    confeval.py is looked for. Raises ConfigurationError or DiscoveryError (nothing has run), EngineError where
+    reports cannot be written.
     """
-    _check_command_line(cli)
-    path = project_file.find(cwd)
+    source = COMMAND_LINE if read_project else ARGUMENT
+    given = _checked(cli, source)
+    path = project_file.find(cwd) if read_project else None
     where = _shown(path, cwd) if path else project_file.FILE_NAME
     project = project_file.read(path, where) if path else None
-    root = path.parent if path else cwd
-    choice = _Choice(cli, project)
-    eval_dir = _absolute(root / choice.pick("eval_dir"))
-    notices = list(project.notices) if project else []
-    settings = RunSettings(
-        root=root,
-        config_path=path,
-        eval_dir=eval_dir,
-        targets=list(cli.targets),
-        agent=project.agent if project else None,
-        agent_factory=project.agent_factory if project else None,
-        agent_source=where,
-        env_file=_env_file(project, root, where, notices),
-        confeval=_confeval(root, eval_dir),
-        sync_agents=choice.pick("sync_agents"),
-        threshold=choice.pick("threshold"),
-        fail_on_any=choice.pick("fail_on_any"),
-        timeout_s=choice.pick("timeout_s"),
-        keyword=cli.keyword,
-        tags=list(cli.tags),
-        limit=choice.pick("limit"),
-        output_dir=_output_dir(choice, root, cwd),
-        report=choice.pick("report"),
-        timestamp_files=choice.pick("timestamp_files"),
-        open_report=bool(cli.open_report),
-        collect_only=cli.collect_only,
-        verbosity=cli.verbosity,
-        progress=cli.progress,
-        color=_color(cli.color, environ),
-        sources=choice.sources,
-        notices=notices,
-    )
+    choice = _Choice(given, source, project.values if project else {})
+    settings = _unconfigured(cli, choice, path.parent if path else cwd, cwd)
+    settings.color = _color(cli.color, environ)
+    if project:
+        _set_project(settings, project, where)
+    if read_project:
+        settings.confeval = _confeval(settings.root, settings.eval_dir)
+    for name in _PICKED_AS_THEY_ARE:
+        setattr(settings, name, choice.pick(name))
     _set_concurrency(settings, choice)
     _set_max_failures(settings, choice, where)
     _set_judge(settings, choice, environ)
     _set_shuffle(settings, choice, cli)
-    Selection.of(settings.keyword, settings.tags)
+    Selection(settings.keyword, settings.tags)
     _check_reports(settings, cwd)
     return settings
 
 
-def _check_command_line(cli: CommandLine) -> None:
+def _checked(cli: CommandLine, source: str) -> dict[str, Any]:
+    """Return what was given, by setting; raise ConfigurationError for what cannot be meant."""
+    given = {}
     for name, setting in BY_NAME.items():
-        value = _given(cli, name)
+        field = _FIELDS.get(name, name)
+        value = getattr(cli, field) if field else None
         if value is not None:
-            check(setting, value, setting.flag, COMMAND_LINE)
+            given[name] = check(setting, value, setting.flag if source == COMMAND_LINE else field, source)
+    return given
+
+
+def _unconfigured(cli: CommandLine, choice: _Choice, root: Path, cwd: Path) -> RunSettings:
+    """Return settings with what only the command line says, and the folders."""
+    return RunSettings(
+        root=root,
+        eval_dir=_absolute(root / choice.pick("eval_dir")),
+        output_dir=_output_dir(choice, root, cwd),
+        targets=list(cli.targets),
+        keyword=cli.keyword,
+        tags=list(cli.tags),
+        open_report=bool(cli.open_report),
+        collect_only=cli.collect_only,
+        verbosity=cli.verbosity,
+        progress=cli.progress,
+        sources=choice.sources,
+    )
+
+
+def _set_project(settings: RunSettings, project: ProjectFile, where: str) -> None:
+    settings.config_path = project.path
+    settings.agent = project.agent
+    settings.agent_factory = project.agent_factory
+    settings.agent_source = where
+    settings.notices += project.notices
+    settings.env_file = _env_file(project.env, where, settings)
 
 
 def _absolute(path: Path) -> Path:
@@ -125,18 +143,18 @@ def _shown(path: Path, cwd: Path) -> str:
     return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
 
 
-def _env_file(project: ProjectFile | None, root: Path, where: str, notices: list[str]) -> Path | None:
+def _env_file(env: str | None, where: str, settings: RunSettings) -> Path | None:
     """Return the env file. One that is missing is only told: it is seldom checked in, and CI sets variables."""
-    if project is None or project.env is None:
+    if env is None:
         return None
-    path = _absolute(root / project.env)
+    path = _absolute(settings.root / env)
     if path.is_dir():
-        raise ConfigurationError(f"env is {project.env!r} ({where}): it is a folder, and must be a file")
+        raise ConfigurationError(f"env is {env!r} ({where}): it is a folder, and must be a file")
     if not path.exists():
-        notices.append(f"env file {project.env!r} ({where}) does not exist: no variables are loaded from it")
+        settings.notices.append(f"env file {env!r} ({where}) does not exist: no variables are loaded from it")
         return None
     if not os.access(path, os.R_OK):
-        raise DiscoveryError(f"env is {project.env!r} ({where}): the file cannot be read: permission denied")
+        raise DiscoveryError(f"env is {env!r} ({where}): the file cannot be read: permission denied")
     return path
 
 
@@ -204,7 +222,7 @@ def _set_shuffle(settings: RunSettings, choice: _Choice, cli: CommandLine) -> No
     settings.shuffle_seed = choice.pick("shuffle_seed")
     if settings.shuffle_seed is None and cli.shuffle:
         settings.shuffle_seed = int.from_bytes(os.urandom(4), "big")
-        settings.sources["shuffle_seed"] = COMMAND_LINE
+        settings.sources["shuffle_seed"] = choice.source
     if settings.shuffle_seed is not None:
         settings.notices.append(f"order drawn with --shuffle {settings.shuffle_seed}, which repeats it")
 

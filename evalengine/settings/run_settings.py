@@ -90,7 +90,7 @@ class RunSettings(Record, kw_only=True):
     color: bool | None = None
     """None: where the stream is a terminal."""
     sources: dict[str, str] = msgspec.field(default_factory=dict)
-    """Setting to ``command line``, ``agentflow.json``, ``environment`` or ``default``."""
+    """Setting to ``command line``, ``argument``, ``agentflow.json``, ``environment`` or ``default``."""
     notices: list[str] = msgspec.field(default_factory=list)
     """What the user should know, a line each."""
 
