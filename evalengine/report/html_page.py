@@ -1,9 +1,23 @@
-"""The HTML report: one self-contained page, streamed, that needs no network and runs nothing an agent printed."""
+"""The HTML report: one self-contained page, streamed, that needs no network and runs nothing an agent printed.
 
+Rules: what strangers wrote reaches the page escaped by the template, or as data that the page's one script puts
+in as text. The content security policy names that script and the style sheet by their digests: nothing else runs.
+"""
+
+import base64
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from evalengine.report.atomic import replacing
+from evalengine.report.html_data import PageData, script_safe
+from evalengine.report.html_view import view_of
+from evalengine.report.plain_text import printable
 from evalengine.report.summary import RunDocument
+
+_FOLDER = Path(__file__).parent / "templates"
+_SCRIPTS = ("text.js", "data.js", "compare.js", "detail.js", "cases.js", "timeline.js", "page.js")
 
 
 def write_html(path: Path, document: RunDocument, results: Iterable[bytes]) -> None:
@@ -11,4 +25,48 @@ def write_html(path: Path, document: RunDocument, results: Iterable[bytes]) -> N
 
     Raises EngineError where the file cannot be written; what was there before is then untouched.
     """
-    raise NotImplementedError
+    data = PageData()
+    script = "\n".join(["'use strict';", "(() => {", *(_asset(name) for name in _SCRIPTS), "})();"])
+    style = _asset("page.css")
+    pieces = _template().generate(
+        document=document,
+        view=view_of(document),
+        policy=_policy(script, style),
+        style=style,
+        script=script,
+        workers=script_safe({"workers": document.workers, "timestamp": document.timestamp}),
+        blocks=data.blocks(results),
+        tables=data.tables,
+    )
+    with replacing(path) as file:
+        for piece in pieces:
+            file.write(piece.encode("utf-8", "backslashreplace"))
+
+
+def _template() -> Any:
+    import jinja2  # Only a run that writes a page pays for it.
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["plain"] = printable
+    return environment.get_template("page.html")
+
+
+def _asset(name: str) -> str:
+    return (_FOLDER / name).read_text("utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

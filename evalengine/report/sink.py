@@ -11,3 +11,6 @@ class Sink(Protocol):
 
     def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
         """Take one event; must not raise for what it cannot show."""
+
+    def flush(self) -> None:
+        """Write what was kept back; called once per batch of events."""
