@@ -1,0 +1,3 @@
+"""Holds ``agentflow.qa.evaluation``, served by evalengine."""
+
+__all__: list[str] = []

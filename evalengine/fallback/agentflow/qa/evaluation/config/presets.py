@@ -1,0 +1,5 @@
+"""Configurations for common needs."""
+
+from evalengine.authoring import EvalPresets
+
+__all__ = ["EvalPresets"]

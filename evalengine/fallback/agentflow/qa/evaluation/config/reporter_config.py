@@ -1,0 +1,5 @@
+"""Configurations of reporters and of the simulated user."""
+
+from evalengine.config import ReporterConfig, UserSimulatorConfig
+
+__all__ = ["ReporterConfig", "UserSimulatorConfig"]

@@ -1,0 +1,5 @@
+"""The builder of eval sets."""
+
+from evalengine.authoring import EvalSetBuilder
+
+__all__ = ["EvalSetBuilder"]

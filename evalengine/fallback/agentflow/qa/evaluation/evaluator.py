@@ -1,0 +1,7 @@
+"""The framework's own runner."""
+
+from agentflow.qa.evaluation._later import RUNNERS, not_served
+
+__all__: list[str] = []
+
+__getattr__ = not_served(__name__, RUNNERS)

@@ -1,0 +1,5 @@
+"""Counts of tokens."""
+
+from evalengine.results import TokenUsage
+
+__all__ = ["TokenUsage"]
