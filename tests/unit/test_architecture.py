@@ -28,6 +28,7 @@ KERNEL = {
     "results",
     "config",
     "recording",
+    "foreign",
     "wire",
     "criteria",
     "authoring",
