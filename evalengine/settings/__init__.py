@@ -4,7 +4,7 @@ A flag of the command line wins over the ``evaluation`` section of agentflow.jso
 what eval files and confeval.py set comes after that, in the workers.
 """
 
-from evalengine.settings.resolution import resolve
+from evalengine.settings.resolution import color_of, resolve
 from evalengine.settings.run_settings import CommandLine, RunSettings
 
-__all__ = ["CommandLine", "RunSettings", "resolve"]
+__all__ = ["CommandLine", "RunSettings", "color_of", "resolve"]

@@ -99,7 +99,7 @@ def _text(document: dict[str, Any], key: str, where: str) -> str | None:
     value = document.get(key)
     if value is None or (isinstance(value, str) and value.strip()):
         return value
-    raise ConfigurationError(f"{key} is {shown(value)} ({where}): must be a text")
+    raise ConfigurationError(f"{key} is {shown(value)} ({where}): must be a string")
 
 
 def _spec(document: dict[str, Any], key: str, where: str, *, urls: bool) -> str | None:

@@ -81,7 +81,7 @@ def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str], *, read_pro
     project = project_file.read(path, where) if path else None
     choice = _Choice(given, source, project.values if project else {})
     settings = _unconfigured(cli, choice, path.parent if path else cwd, cwd)
-    settings.color = _color(cli.color, environ)
+    settings.color = color_of(cli.color, environ)
     if project:
         _set_project(settings, project, where)
     if read_project:
@@ -168,7 +168,8 @@ def _output_dir(choice: _Choice, root: Path, cwd: Path) -> Path:
     return _absolute((cwd if "output_dir" in choice.given else root) / folder)
 
 
-def _color(flag: str | None, environ: Mapping[str, str]) -> bool | None:
+def color_of(flag: str | None, environ: Mapping[str, str]) -> bool | None:
+    """Tell whether to colour; None: where the stream is a terminal. The flag wins over the environment."""
     if flag in {"always", "never"}:
         return flag == "always"
     if flag == "auto":

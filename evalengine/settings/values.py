@@ -12,7 +12,7 @@ import msgspec
 
 from evalengine.errors import ConfigurationError
 
-_KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
 class Rule(NamedTuple):
@@ -94,9 +94,10 @@ def check(setting: Setting, value: Any, said: str, where: str) -> Any:
         expected = setting.rule.words if setting.rule else f"must be {_KIND_WORDS[setting.kind]}"
         if setting.rule and setting.kind in {int, float} and "number" not in expected:
             expected = f"must be {_KIND_WORDS[setting.kind]}, {expected.removeprefix('must be ')}"
-        raise ConfigurationError(_sentence(said, value, where, expected, _same_value(setting, value)))
+        raise ConfigurationError(_sentence(said, shown(value), where, expected, _same_value(setting, value)))
     if setting.rule and not setting.rule.holds(value):
-        raise ConfigurationError(_sentence(said, value, where, setting.rule.words, setting.rule.propose(value)))
+        told = f"{value:g}" if setting.kind is float else shown(value)
+        raise ConfigurationError(_sentence(said, told, where, setting.rule.words, setting.rule.propose(value)))
     return setting.kind(value)
 
 
@@ -117,8 +118,8 @@ def _same_value(setting: Setting, value: Any) -> str:
     return f"did you mean {shown(meant)}?"
 
 
-def _sentence(said: str, value: Any, where: str, rule: str, proposal: str) -> str:
-    return f"{said} is {shown(value)} ({where}): {rule}" + (f"; {proposal}" if proposal else "")
+def _sentence(said: str, value: str, where: str, rule: str, proposal: str) -> str:
+    return f"{said} is {value} ({where}): {rule}" + (f"; {proposal}" if proposal else "")
 
 
 def shown(value: Any) -> str:
@@ -127,7 +128,5 @@ def shown(value: Any) -> str:
         return "an object"
     if isinstance(value, list):
         return "a list"
-    if isinstance(value, float):
-        return f"{value:g}"
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 60 else text[:57] + '..."'  # noqa: PLR2004 - one line

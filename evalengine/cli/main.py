@@ -1,0 +1,129 @@
+"""The entry of the console scripts ``agentflow`` and ``evalengine``, and of ``python -m evalengine``.
+
+Rules: whatever goes wrong is one line on standard error and a documented exit code, never a traceback of ours; a
+reader that leaves (``| head``) changes neither.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from evalengine._version import __version__
+from evalengine.cli.streams import claim_standard_descriptors, print_error, settle_streams
+
+FRAMEWORK_COMMANDS = frozenset({"api", "audit", "build", "config", "dev", "play", "skills", "test", "version"})
+"""Commands of the agentflow framework's own program, which carries the same name."""
+
+INTERRUPTED = 130
+INTERNAL_ERROR = 3
+
+
+class Program(click.Group):
+    """The commands by name; each is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order that help shows them."""
+        return ["eval", "init", "completion"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        match cmd_name:
+            case "eval":
+                from evalengine.cli.eval_command import eval_command
+
+                return eval_command
+            case "init":
+                from evalengine.cli.init_command import init_command
+
+                return init_command
+            case "completion":
+                from evalengine.cli.completion_command import completion_command
+
+                return completion_command
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; say of one of the framework's where it is."""
+        if args and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            raise click.UsageError(self._unknown(ctx, args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, ctx: click.Context, name: str) -> str:
+        if name in FRAMEWORK_COMMANDS:
+            return (
+                f"No such command {name!r}: it belongs to the agentflow framework's own command line, whose console "
+                "script this one replaced; reinstall 10xscale-agentflow-cli to have it back"
+            )
+        from evalengine.errors import nearest
+
+        return f"No such command {name!r}{nearest(name, self.list_commands(ctx))}"
+
+
+@click.command(
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  agentflow init --prod          lay out a project that runs offline
+  agentflow eval --parallel      evaluate it on all cores
+  agentflow eval --help          everything that eval can do""",
+)
+@click.version_option(__version__, "--version", "-V", message="evalengine %(version)s")
+@click.pass_context
+def program(ctx: click.Context) -> None:
+    """Evaluate AI agents: run suites of cases on worker processes, and gate on their pass rate."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; raises SystemExit only for shell completion."""
+    claim_standard_descriptors()
+    given = list(sys.argv[1:] if args is None else args)
+    try:
+        code = _run(given)
+    finally:
+        settle_streams()
+    return code
+
+
+def _run(args: list[str]) -> int:
+    from evalengine.errors import EvalEngineError
+
+    try:
+        result = program.main(args=args, standalone_mode=False)
+    except click.ClickException as error:
+        print_error(_in_one_line(error))
+        return error.exit_code
+    except EvalEngineError as error:
+        print_error(str(error))
+        return int(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        print_error("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0  # Whoever read the listing has read enough.
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        return _report_internal(error, args)
+    return result if isinstance(result, int) else 0
+
+
+def _in_one_line(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return message
+    return f"{message} (see '{context.command_path} --help')"
+
+
+def _report_internal(error: Exception, args: list[str]) -> int:
+    if "-v" in args or "--verbose" in args:
+        import traceback
+
+        traceback.print_exception(error)
+    print_error(f"internal error: {type(error).__name__}: {error} (please report it; -v shows where it was)")
+    return INTERNAL_ERROR
