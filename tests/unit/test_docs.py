@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click import Command, Group
+from click import Context
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -58,16 +58,13 @@ def test_there_is_one_title(page):
     assert len(re.findall(r"^# ", prose(page), re.MULTILINE)) == 1
 
 
-def options_of(command: Command) -> set[str]:
-    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    inner = command.commands.values() if isinstance(command, Group) else ()
-    return own.union(*(options_of(each) for each in inner))
-
-
 def known_flags() -> set[str]:
-    from evalengine.cli.main import main
+    from evalengine.cli.main import program
 
-    return options_of(main) | {"--help"}
+    context = Context(program)
+    commands = [program, *(program.get_command(context, name) for name in program.list_commands(context))]
+    parameters = [parameter for command in commands if command for parameter in command.get_params(context)]
+    return {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
 @every_page
