@@ -28,7 +28,8 @@ from evalengine.cases import EvalSet
 from evalengine.config import EvalConfig
 from evalengine.engine.boot import INHERITED_MARK
 from evalengine.engine.process import ProcessFactory
-from evalengine.engine.run import Engine, Handover, Recorded
+from evalengine.engine.recorded import Recorded
+from evalengine.engine.run import Engine, Handover
 from evalengine.errors import EngineError, ExitCode, UsageError
 from evalengine.events import RunEvent
 from evalengine.journal import Journal
@@ -69,7 +70,7 @@ class _Order:
         self.keys: list[tuple[int, int]] = []
         self.labels: list[str] = []
 
-    def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
+    def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:  # noqa: ARG002
         """Note each planned case."""
         if isinstance(event, events.CasePlanned):
             self.labels.append(event.label)
@@ -154,16 +155,11 @@ class _Run:
 
     def _tell_start(self, recorded: Recorded) -> None:
         settings = self.settings
-        shown = {
-            name: {"value": _plain(getattr(settings, name)), "source": source}
-            for name, source in settings.sources.items()
-            if hasattr(settings, name)
-        }
         recorded.emit(
             events.RunStarted(
                 run_id=recorded.journal.run_id,
                 root=str(settings.root),
-                settings=shown,
+                settings=dict(settings.described()),
                 engine_version=__version__,
             )
         )
@@ -180,9 +176,7 @@ class _Run:
         if self._signal is not None:
             status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
         recorded.emit(
-            events.RunFinished(
-                status=status, exit_code=exit_code, wall_seconds=time.monotonic() - self._started
-            )
+            events.RunFinished(status=status, exit_code=exit_code, wall_seconds=time.monotonic() - self._started)
         )
         document = fold.document()
         paths = self._write_reports(recorded.journal, document, order) if self.settings.report else []
@@ -221,10 +215,6 @@ class _Run:
             self._loop.call_later(INTERRUPT_GRACE_S, self._engine.stop_now)
         else:
             self._engine.stop_now()
-
-
-def _plain(value: Any) -> object:
-    return str(value) if isinstance(value, Path) else value
 
 
 def run(settings: RunSettings, sinks: Sequence[Sink], *, cwd: Path, signals: bool = True) -> RunOutcome:
@@ -282,7 +272,7 @@ def evaluate_stream(
     config: Any = None,
     workers: int | None = None,
     max_concurrency: int | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - of a case, not of this call
+    timeout: float | None = None,
     threshold: float | None = None,
     max_failures: int | None = None,
     output_dir: str | os.PathLike[str] | None = None,
@@ -455,7 +445,7 @@ class ResultStream:
 
 def _written_sets(sets: Sequence[EvalSet], folder: Path) -> list[EvalFile]:
     """Hand eval sets to the workers the way files are: as JSON, ids that were drawn left out."""
-    files = []
+    files: list[EvalFile] = []
     for number, eval_set in enumerate(sets, start=1):
         label = eval_set.name or f"eval_set_{number}"
         if any(file.label == label for file in files):

@@ -202,6 +202,24 @@ class EvalCase(Record, kw_only=True):
         ]
         return cls(eval_id=eval_id, name=name, description=description, conversation=turns)
 
+    def expectations(self) -> list[dict[str, Any]]:
+        """Return, a turn each, ``user_input`` and the ``response``, ``tools``, ``nodes`` that are expected.
+
+        What a turn does not state is left out; ``tools`` is an empty list where no tool may be called.
+        """
+        return [_expectation(turn) for turn in self.conversation]
+
+
+def _expectation(turn: Invocation) -> dict[str, Any]:
+    stated: dict[str, Any] = {"user_input": turn.user_content.get_text()}
+    if turn.expected_final_response is not None:
+        stated["response"] = turn.expected_final_response.get_text()
+    if turn.expected_tool_trajectory or turn.expects_no_tools:
+        stated["tools"] = [{"name": call.name, "args": call.args} for call in turn.expected_tool_trajectory]
+    if turn.expected_node_order:
+        stated["nodes"] = turn.expected_node_order
+    return stated
+
 
 class EvalSet(Record, kw_only=True):
     """A named collection of cases."""

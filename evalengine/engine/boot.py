@@ -18,11 +18,14 @@ def import_worker() -> None:
     import evalengine_worker.main  # noqa: F401
 
 
-def run_worker(channel: socket.socket, environment: Mapping[str, str | None]) -> None:
-    """Become worker: a session of one's own, default signals, no descriptor that children could hold.
+def run_worker(channel: socket.socket, environment: Mapping[str, str | None], script_folder: str | None) -> None:
+    """Become a worker: a session of one's own, default signals, no descriptor that children could hold.
 
-    ``environment`` has the variables that were changed to start this process, with the values they had.
+    ``environment`` has the variables that were changed to start this process, with the values they had;
+    ``script_folder`` is the caller's own entry on the path, which is none of the worker's.
     """
+    if script_folder in sys.path[:1]:
+        del sys.path[0]
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,12 +55,12 @@ def _leave_fork_server() -> None:
     from multiprocess import forkserver, resource_tracker
 
     # The guard's end-of-process work is the fork server's alone.
-    atexit._clear()
-    server = forkserver._forkserver
-    if server._forkserver_alive_fd is not None:
-        os.close(server._forkserver_alive_fd)
-    server._forkserver_alive_fd = None
-    server._forkserver_address = None
-    tracker = resource_tracker._resource_tracker._fd
+    atexit._clear()  # noqa: SLF001
+    server = forkserver._forkserver  # noqa: SLF001 - there is no public way to leave it
+    alive, server._forkserver_alive_fd = server._forkserver_alive_fd, None  # noqa: SLF001
+    server._forkserver_address = None  # noqa: SLF001
+    if alive is not None:
+        os.close(alive)
+    tracker = resource_tracker._resource_tracker._fd  # noqa: SLF001
     if tracker is not None:
         os.set_inheritable(tracker, False)

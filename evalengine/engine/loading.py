@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from evalengine import wire
-from evalengine.engine.plan import LoadedFile
+from evalengine.engine.planning import LoadedFile
 from evalengine.targets import EvalFile
 
 LOAD_TIMEOUT_S = 60.0

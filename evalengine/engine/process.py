@@ -71,7 +71,8 @@ def _starting_environment() -> Iterator[dict[str, str | None]]:
     Yields the variables that differ meanwhile, with the values that the child must restore.
     """
     main = sys.modules["__main__"]
-    hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+    hidden = {name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__}
+    main.__dict__.update(dict.fromkeys(hidden))
     changed = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(_child_path())}
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
@@ -84,6 +85,19 @@ def _starting_environment() -> Iterator[dict[str, str | None]]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def _script_folder() -> str | None:
+    """Return the path entry that Python made of the caller's script or working directory, if there is one.
+
+    Some versions hand the whole path to the fork server; a worker must not find modules of the engine's names
+    there before it has imported its own.
+    """
+    if sys.flags.safe_path or not sys.path:
+        return None
+    first = sys.path[0] or str(Path.cwd())
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return None if first in given else first
 
 
 def _child_path() -> list[str]:
@@ -141,7 +155,7 @@ class ProcessFactory:
         return self._server
 
     def _fork(self, channel: socket.socket, name: str, before: dict[str, str | None]) -> Any:
-        worker = _ForkedProcess(target=boot.run_worker, args=(channel, before), name=name)
+        worker = _ForkedProcess(target=boot.run_worker, args=(channel, before, _script_folder()), name=name)
         worker.server = self._running_server()
         worker.start()
         return worker
@@ -151,7 +165,9 @@ class ProcessFactory:
 
     @staticmethod
     def _spawn(channel: socket.socket, name: str, before: dict[str, str | None]) -> Any:
-        worker = context.SpawnContext().Process(target=boot.run_worker, args=(channel, before), name=name)
+        worker = context.SpawnContext().Process(
+            target=boot.run_worker, args=(channel, before, _script_folder()), name=name
+        )
         worker.start()
         return worker
 

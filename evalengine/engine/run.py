@@ -5,28 +5,23 @@ commands from them, keeps the clock, and tells every event to the journal first 
 """
 
 import asyncio
-import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from evalengine import events, wire
-from evalengine.engine.execution import Execution
+from evalengine.engine.execution import DEFAULT_TIMEOUT_S, Execution
 from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
-from evalengine.engine.plan import Keeps, Plan, make_plan, require_cases
+from evalengine.engine.planning import Keeps, Plan, make_plan, require_cases
 from evalengine.engine.pool import Pool
 from evalengine.engine.process import ProcessFactory
+from evalengine.engine.recorded import Recorded
 from evalengine.errors import ConfigurationError, EngineError
-from evalengine.events import RunEvent
-from evalengine.journal import Journal
-from evalengine.report.sink import Sink
-from evalengine.results import EvalCaseResult
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
-DEFAULT_TIMEOUT_S = 300.0
 SHUTDOWN_GRACE_S = 2.0
 MOST_DEATHS_IN_A_ROW = 5
 _LOG_TAIL_BYTES = 16 * 1024
@@ -40,24 +35,6 @@ class Handover(msgspec.Struct):
     """The msgpack of an EvalConfig without its custom criteria."""
     custom: bytes | None = None
     sys_path: list[str] = []
-
-
-class Recorded:
-    """Tells each event to the journal, then to the sinks."""
-
-    def __init__(self, journal: Journal, sinks: Iterable[Sink]) -> None:
-        self.journal = journal
-        self._sinks = list(sinks)
-        self._told_trouble: str | None = None
-
-    def emit(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
-        """Record an event, and let everyone hear of it."""
-        self.journal.append(event)
-        for sink in self._sinks:
-            sink.handle(event, result)
-        if self.journal.trouble is not None and self.journal.trouble != self._told_trouble:
-            self._told_trouble = self.journal.trouble
-            self.emit(events.Noticed(text=self.journal.trouble))
 
 
 class Engine:
@@ -84,7 +61,7 @@ class Engine:
         self._loading_over = self._loop.create_future()
         self._execution: Execution | None = None
         self._ready: set[int] = set()
-        self._next_worker = 0
+        self._next_worker = 1
         self._early_deaths = 0
         self._stop_reason: str | None = None
         self._logs = recorded.journal.folder / "workers"
@@ -99,13 +76,11 @@ class Engine:
         EngineError where workers do not start.
         """
         for _ in range(self.settings.workers):
-            self._start_worker()
+            self._start_next_worker()
         if self._files:
             await self._loading_over
         self._tell_files()
-        plan = make_plan(
-            self._loading.loaded, self._selection, self.settings.shuffle_seed, self.settings.limit
-        )
+        plan = make_plan(self._loading.loaded, self._selection, self.settings.shuffle_seed, self.settings.limit)
         self._require_plannable(plan)
         self._tell_plan(plan)
         return plan
@@ -113,7 +88,14 @@ class Engine:
     async def execute(self, plan: Plan) -> str:
         """Run the plan to its end; return the run's status: ``complete``, ``stopped`` or ``interrupted``."""
         execution = Execution(
-            plan, self.settings, self._pool, self._recorded, self._ready, self._start_worker, DEFAULT_TIMEOUT_S
+            plan,
+            self.settings,
+            self._pool,
+            self._recorded,
+            ready=self._ready,
+            next_worker=self._next_worker,
+            spawn=self._pool.start,
+            log_tail=self._log_tail,
         )
         self._execution = execution
         if self._stop_reason is not None:
@@ -137,7 +119,7 @@ class Engine:
     def stop_now(self) -> None:
         """Cancel what is running."""
         if self._execution is not None:
-            self._execution.stop_now()
+            self._execution.stop_now(self._stop_reason or "stopped")
 
     # What the pool tells
 
@@ -161,7 +143,7 @@ class Engine:
                 case _:
                     pass
         if self._execution is not None:
-            self._execution.carry_out()
+            self._execution.settle_turn()
 
     def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
         """Take the death of a worker."""
@@ -177,22 +159,25 @@ class Engine:
             self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
         elif self._loading.done:
             self._finish_loading()
-        with contextlib.suppress(EngineError):
-            self._start_worker()
+        self._replace_loader()
 
     def on_stopped(self, worker: int) -> None:
         """Take that a worker ended as told."""
         self._ready.discard(worker)
         self._emit(events.WorkerStopped(worker=worker))
-        if self._execution is not None:
-            self._execution.stopped(worker)
 
     # Workers
 
-    def _start_worker(self) -> int:
-        self._next_worker += 1
+    def _start_next_worker(self) -> None:
         self._pool.start(self._next_worker)
-        return self._next_worker
+        self._next_worker += 1
+
+    def _replace_loader(self) -> None:
+        try:
+            self._start_next_worker()
+        except EngineError as error:
+            if not self._pool.workers:
+                self._fail_loading(error)
 
     def _worker_ready(self, worker: int, message: wire.Ready) -> None:
         self._ready.add(worker)
@@ -309,9 +294,9 @@ class Engine:
             needs = plan.files[number].needs_model
             if needs:
                 msg = (
-                    f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is configured; "
-                    "this version has none, so take these criteria out, or use response_match without a "
-                    "judge model, which needs none"
+                    f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is "
+                    "configured; this version has none, so take these criteria out, or use response_match "
+                    "without a judge model, which needs none"
                 )
                 raise ConfigurationError(msg)
 

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -29,34 +30,33 @@ def signal_when_parent_dies(signum: int) -> bool:
 
 def offer_to_oom_killer() -> None:
     """Let the kernel pick this process before the coordinator when memory runs out."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
-        file.write("500")
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
 
 
 def children() -> list[int]:
     """Return the process ids of the direct children of this process."""
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:  # noqa: PTH123
-            return [int(pid) for pid in file.read().split()]
+        text = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
+        return [int(pid) for pid in text.split()]
     except OSError:
         return [pid for pid in _all_processes() if _parent_of(pid) == os.getpid()]
 
 
 def _all_processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def _parent_of(pid: int) -> int | None:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-            return int(file.read().rpartition(b")")[2].split()[1])
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
     except (OSError, IndexError, ValueError):
         return None
 
 
 def thread_count() -> int:
     """Return how many threads this process has, those of C libraries included."""
-    return len(os.listdir("/proc/self/task"))
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def kill(pid: int) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from evalengine import wire
-from evalengine.engine.plan import COMBINED, LoadedFile, make_plan, require_cases
+from evalengine.engine.planning import COMBINED, LoadedFile, make_plan, require_cases
 from evalengine.errors import NoCasesError
 
 

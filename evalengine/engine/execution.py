@@ -1,0 +1,367 @@
+"""The execution of a plan: facts to the scheduler, its commands to pool, journal and sinks.
+
+A result is recorded where the scheduler accepts it, which is before it fills the slot that became free; so what
+is printed is on disk, and the budget is never exceeded. What the scheduler refuses, the worker pays for.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from evalengine import events, wire
+from evalengine.engine import commands, facts
+from evalengine.engine.planning import Plan, PlanEntry
+from evalengine.engine.pool import Pool
+from evalengine.engine.recorded import Recorded
+from evalengine.engine.plan import Limits, Task
+from evalengine.engine.scheduler import Scheduler
+from evalengine.engine.states import IllegalFactError
+from evalengine.errors import EngineError
+from evalengine.results import EvalCaseResult, Status
+from evalengine.settings import RunSettings
+from evalengine.wire import RunKey
+
+DEFAULT_TIMEOUT_S = 300.0
+_BACK_OFF_S = 0.05
+_LONGEST_BACK_OFF_S = 1.0
+
+_decode_result = msgspec.json.Decoder(EvalCaseResult).decode
+_encode_result = msgspec.json.Encoder().encode
+_wall_clock = time.time
+
+
+class Received(msgspec.Struct):
+    """A result as a worker sent it: its bytes, and what they say."""
+
+    raw: bytes
+    result: EvalCaseResult
+    leftovers: int = 0
+
+
+class Execution:
+    """Runs the cases of a plan in the workers of a pool, until each has its verdict."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: RunSettings,
+        pool: Pool,
+        recorded: Recorded,
+        *,
+        ready: set[int],
+        next_worker: int,
+        spawn: Callable[[int], None],
+        log_tail: Callable[[int], str],
+    ) -> None:
+        self._plan = plan
+        self._pool = pool
+        self._recorded = recorded
+        self._emit = recorded.emit
+        self._spawn = spawn
+        self._log_tail = log_tail
+        self._loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[str] = self._loop.create_future()
+        self._status = "complete"
+        self._received: dict[RunKey, Received] = {}
+        self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
+        self._known_files: set[tuple[int, int]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        tasks = [
+            Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
+            for place, entry in enumerate(plan.entries)
+            if entry.case.skip is None
+        ]
+        caps = {
+            number: file.spec.max_concurrency
+            for number, file in plan.files.items()
+            if file.spec.max_concurrency is not None
+        }
+        self._scheduler = Scheduler(
+            tasks,
+            Limits(
+                budget=settings.max_concurrency,
+                workers=settings.workers,
+                max_failures=settings.max_failures,
+                file_caps=caps,
+            ),
+            ready_workers=sorted(ready),
+            next_worker=next_worker,
+        )
+        self._perform: dict[type, Callable[..., None]] = {
+            commands.Spawn: self._spawn_worker,
+            commands.Release: lambda command: pool.stop(command.worker),
+            commands.Kill: lambda command: pool.kill(command.worker, command.reason),
+            commands.Dispatch: self._dispatch,
+            commands.Cancel: self._cancel,
+            commands.Accept: self._accept,
+            commands.Settle: self._settle,
+            commands.Requeue: self._requeue,
+            commands.ReportLoss: self._report_loss,
+            commands.AnnounceStop: self._announce_stop,
+            commands.FailEngine: self._fail,
+            commands.EndRun: self._end,
+        }
+
+    async def finish(self) -> str:
+        """Start, and wait for the last verdict; return the run's status. Raises EngineError."""
+        self._settle_skipped()
+        self._carry_out(self._scheduler.start(self._loop.time()))
+        self.settle_turn()
+        try:
+            return await self._over
+        finally:
+            self._disarm()
+
+    # Facts
+
+    def ready(self, worker: int) -> None:
+        """Take that a worker waits for commands."""
+        self._tell(facts.WorkerReady(worker))
+
+    def started(self, worker: int, message: wire.Started) -> None:
+        """Take that an attempt began."""
+        key = message.key
+        if self._tell(facts.AttemptStarted(worker, key)):
+            self._running.setdefault(worker, {})[key] = (self._loop.time(), _wall_clock())
+            self._emit(events.CaseStarted(case=key.case, repeat=key.repeat, attempt=key.attempt, worker=worker))
+
+    def finished(self, worker: int, message: wire.Finished) -> None:
+        """Take a result."""
+        key = message.key
+        received = self._read(worker, message)
+        self._received[key] = received
+        self._tell(facts.AttemptFinished(worker, key, received.result.status, message.leftovers))
+        self._received.pop(key, None)
+        self._running.get(worker, {}).pop(key, None)
+
+    def lost(self, worker: int, pid: int | None, cause: str) -> None:
+        """Take the death of a worker."""
+        running = self._running.get(worker, {})
+        labels = [self._plan.entries[key.case].label for key in running]
+        self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause, in_flight=labels))
+        self._tell(facts.WorkerLost(worker, cause))
+        self._running.pop(worker, None)
+        self.settle_turn()
+
+    def stop(self, reason: str) -> None:
+        """Start no further case."""
+        self._status = "interrupted"
+        self._tell(facts.StopRequested(reason))
+        self.settle_turn()
+
+    def stop_now(self, reason: str) -> None:
+        """Cancel what is running."""
+        self._status = "interrupted"
+        self._tell(facts.StopNowRequested(reason))
+        self.settle_turn()
+
+    def settle_turn(self) -> None:
+        """Close a turn of the loop: sinks write what they kept back, the clock is set anew."""
+        self._recorded.flush()
+        self._arm()
+
+    def _tell(self, fact: facts.Fact) -> bool:
+        """Hand a fact in and carry out what follows; tell whether it was accepted."""
+        try:
+            decided = self._scheduler.handle(fact, self._loop.time())
+        except IllegalFactError as error:
+            worker = getattr(fact, "worker", None)
+            if worker is not None:
+                self._pool.kill(worker, f"it said what cannot be true: {error}")
+            return False
+        self._carry_out(decided)
+        return True
+
+    def _carry_out(self, decided: list[commands.Command]) -> None:
+        for command in decided:
+            self._perform[type(command)](command)
+
+    # The clock
+
+    def _arm(self) -> None:
+        self._disarm()
+        deadline = self._scheduler.next_deadline()
+        if deadline is not None and not self._over.done() and deadline != math.inf:
+            self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._tell(facts.Ticked())
+        self.settle_turn()
+
+    # Commands
+
+    def _spawn_worker(self, command: commands.Spawn) -> None:
+        deaths = self._scheduler.deaths_in_a_row
+        delay = min(_BACK_OFF_S * 2 ** (deaths - 1), _LONGEST_BACK_OFF_S) if deaths > 1 else 0.0
+        self._loop.call_later(delay, self._start_worker, command.worker)
+
+    def _start_worker(self, worker: int) -> None:
+        if self._over.done():
+            return
+        try:
+            self._spawn(worker)
+        except EngineError as error:
+            self.lost(worker, None, str(error))
+
+    def _dispatch(self, command: commands.Dispatch) -> None:
+        worker, key = command.worker, command.key
+        if (worker, command.file) not in self._known_files:
+            self._known_files.add((worker, command.file))
+            spec = self._plan.files[command.file].spec
+            self._pool.send(worker, wire.UseFile(file=command.file, spec=spec))
+        entry = self._plan.entries[key.case]
+        case = entry.case
+        self._pool.send(
+            worker,
+            wire.RunCase(
+                case=key.case,
+                repeat=key.repeat,
+                attempt=key.attempt,
+                file=command.file,
+                eval_id=case.eval_id,
+                set_id=case.set_id,
+                set_name=case.set_name,
+                label=entry.label,
+                payload=case.payload,
+            ),
+        )
+
+    def _cancel(self, command: commands.Cancel) -> None:
+        key = command.key
+        self._pool.send(
+            command.worker,
+            wire.CancelCase(
+                case=key.case,
+                repeat=key.repeat,
+                attempt=key.attempt,
+                status=command.status.value,
+                reason=command.reason,
+            ),
+        )
+
+    def _accept(self, command: commands.Accept) -> None:
+        received = self._received.pop(command.key)
+        self._tell_verdict(command.key, received.raw, received.result, command.worker)
+
+    def _settle(self, command: commands.Settle) -> None:
+        key, worker = command.key, command.worker
+        result = self._verdict_without_worker(self._plan.entries[key.case], key, command.status, command.reason)
+        running = self._running.get(worker, {}).pop(key, None) if worker is not None else None
+        if running is not None:
+            result.worker = worker
+            result.duration_seconds = self._loop.time() - running[0]
+            result.started_at, result.finished_at = running[1], _wall_clock()
+        if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
+            result.traceback = self._log_tail(worker) or None
+        self._tell_verdict(key, _encode_result(result), result, worker)
+
+    def _settle_skipped(self) -> None:
+        for place, entry in enumerate(self._plan.entries):
+            if entry.case.skip is not None:
+                key = RunKey(place)
+                result = self._verdict_without_worker(entry, key, Status.SKIPPED, None)
+                result.metadata = {"skip": entry.case.skip}
+                self._tell_verdict(key, _encode_result(result), result, None)
+
+    def _tell_verdict(self, key: RunKey, raw: bytes, result: EvalCaseResult, worker: int | None) -> None:
+        self._emit(
+            events.CaseFinished(
+                case=key.case,
+                repeat=key.repeat,
+                attempt=key.attempt,
+                label=self._plan.entries[key.case].label,
+                status=result.status,
+                duration_s=result.duration_seconds,
+                worker=worker,
+                result=msgspec.Raw(raw),
+            ),
+            result,
+        )
+
+    def _verdict_without_worker(
+        self, entry: PlanEntry, key: RunKey, status: Status, reason: str | None
+    ) -> EvalCaseResult:
+        case = wire.decode_case(entry.case.payload)
+        return EvalCaseResult(
+            eval_id=entry.case.eval_id,
+            name=entry.case.name,
+            description=case.description,
+            passed=False,
+            status=status,
+            error=reason,
+            label=entry.label,
+            file=self._plan.files[entry.file].spec.label,
+            set_id=entry.case.set_id,
+            set_name=entry.case.set_name,
+            tags=entry.case.tags,
+            repeat=key.repeat,
+            attempts=key.attempt,
+            metadata=case.metadata,
+            expected=case.expectations(),
+        )
+
+    def _requeue(self, command: commands.Requeue) -> None:
+        key = command.key
+        self._emit(
+            events.CaseRequeued(case=key.case, repeat=key.repeat, attempt=key.attempt, reason=command.reason)
+        )
+
+    def _report_loss(self, command: commands.ReportLoss) -> None:
+        labels = ", ".join(self._plan.entries[key.case].label for key in command.keys)
+        text = (
+            f"worker {command.worker} was lost ({command.cause}) and no case died again when run alone; "
+            f"it had been running {labels}"
+        )
+        self._emit(events.Noticed(text=text))
+
+    def _announce_stop(self, command: commands.AnnounceStop) -> None:
+        if self._status == "complete":
+            self._status = "stopped"
+        self._emit(events.RunStopping(reason=command.reason))
+
+    def _fail(self, command: commands.FailEngine) -> None:
+        if not self._over.done():
+            self._over.set_exception(EngineError(command.reason))
+
+    def _end(self, _: commands.EndRun) -> None:
+        if not self._over.done():
+            self._over.set_result(self._status)
+
+    # Results
+
+    def _read(self, worker: int, message: wire.Finished) -> Received:
+        """Decode what a worker sent; what cannot be read becomes an error of the case, never of the run."""
+        raw = message.result
+        try:
+            if message.spill is not None:
+                raw = self._take_spilled(Path(message.spill))
+            return Received(raw, _decode_result(raw))
+        except (OSError, msgspec.DecodeError, EngineError) as error:
+            reason = f"worker {worker} sent a result that cannot be read: {error}"
+            entry = self._plan.entries[message.case]
+            result = self._verdict_without_worker(entry, message.key, Status.ERROR, reason)
+            return Received(_encode_result(result), result)
+
+    def _take_spilled(self, path: Path) -> bytes:
+        if path.parent != self._recorded.journal.folder:
+            msg = f"{path} is not in the folder of the run"
+            raise EngineError(msg)
+        data = path.read_bytes()
+        path.unlink()
+        return data
+
+
+def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:
+    if settings.timeout_s is not None:
+        return settings.timeout_s
+    return plan.files[entry.file].spec.timeout_s or DEFAULT_TIMEOUT_S
