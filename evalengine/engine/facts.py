@@ -81,15 +81,7 @@ class StopNowRequested(_Fact, frozen=True):
     reason: str
 
 
-Fact = (
-    WorkerReady
-    | AttemptStarted
-    | AttemptFinished
-    | WorkerAnswered
-    | WorkerSpoiled
-    | WorkerLost
-    | Ticked
-    | ClockPaused
-    | StopRequested
-    | StopNowRequested
-)
+WorkerFact = WorkerReady | AttemptStarted | AttemptFinished | WorkerAnswered | WorkerSpoiled | WorkerLost
+"""What becomes known of a worker."""
+
+Fact = WorkerFact | Ticked | ClockPaused | StopRequested | StopNowRequested

@@ -1,111 +1,62 @@
-"""The plan of a run: every case of every loaded file in one flat pool, in collection order. Pure.
+"""What a scheduler is given to run, and within which limits."""
 
-Labels are unique in a run, since a file's label is and a case's id is unique in its file.
-"""
-
-import random
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from evalengine import wire
-from evalengine.errors import NoCasesError
-
-COMBINED = "combined_eval"
+from evalengine.results import Status
 
 
-class Keeps(Protocol):
-    """Decides by label, set name and tags whether a case is selected."""
+class Task(NamedTuple):
+    """One repeat of one case of the plan; the tasks are given in the order they are to start."""
 
-    def keeps(self, label: str, set_name: str, tags: Sequence[str]) -> bool:
-        """Tell whether the case is to run."""
-
-
-class LoadedFile(msgspec.Struct):
-    """A file that a worker has loaded, with its cases in their order."""
-
-    spec: wire.FileSpec
-    cases: list[wire.PlannedCase]
-    selected_ids: list[str] | None = None
-    """The cases that the command line named, else None for all."""
-    warnings: list[str] = []
-    needs_model: list[str] = []
-    output: str = ""
-    has_entry_point: bool = True
-
-
-class PlanEntry(msgspec.Struct):
-    """One case in the pool: its place is its index in the plan."""
-
+    case: int
+    repeat: int
     file: int
-    """Index of its file in the plan."""
-    label: str
-    case: wire.PlannedCase
+    timeout_s: float
+    """Per attempt, from its start; ``math.inf`` for none."""
 
 
-class Plan(msgspec.Struct):
-    """What is to run."""
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for a whole run."""
 
-    files: dict[int, LoadedFile]
-    """By the number the file was discovered under."""
-    entries: list[PlanEntry]
-    deselected: int = 0
+    budget: int
+    """How many attempts may be in flight over all workers together."""
+    workers: int
+    """How many worker processes there may be."""
+    grace_s: float = 2.0
+    """From a cancel to the kill of a worker in which the attempt has not ended."""
+    start_timeout_s: float = 75.0
+    """How long a worker may take to be ready, and then to start one of the attempts it was sent. Longer than the
+    60 s that a worker gives to the import of a file, so that the worker can say which file it was."""
+    max_failures: int | None = None
+    """After so many verdicts of failed, error, timeout or crashed, no further case is started."""
+    deaths_in_a_row: int = 5
+    """So many workers may die one after the other without any case having started."""
+    file_caps: Mapping[int, int] = {}
+    """File to how many of its attempts may be in flight; it never raises the budget."""
 
-    @property
-    def eval_set(self) -> tuple[str, str]:
-        """The id and the name the report goes under: the one set's, or those of a combined run."""
-        sets = {entry.case.set_id: entry.case.set_name for entry in self.entries}
-        if len(sets) == 1:
-            ((set_id, name),) = sets.items()
-            return set_id, name or set_id
-        return COMBINED, COMBINED
-
-
-def make_plan(
-    files: dict[int, LoadedFile],
-    selection: Keeps,
-    shuffle_seed: int | None = None,
-    limit: int | None = None,
-) -> Plan:
-    """Put the selected cases of all files in one pool.
-
-    Selection comes first, then the order, then the limit: ``limit`` takes the first cases as they would run.
-    """
-    collected = [
-        PlanEntry(number, f"{file.spec.label}::{case.eval_id}", case)
-        for number, file in sorted(files.items())
-        for case in _named(file)
-    ]
-    total = sum(len(file.cases) for file in files.values())
-    entries = [
-        entry
-        for entry in collected
-        if selection.keeps(entry.label, entry.case.set_name, entry.case.tags)
-    ]
-    if shuffle_seed is not None:
-        random.Random(shuffle_seed).shuffle(entries)  # noqa: S311 - an order, no secret
-    if limit is not None:
-        entries = entries[:limit]
-    return Plan(files=files, entries=entries, deselected=total - len(entries))
+    def __post_init__(self) -> None:
+        if min(self.budget, self.workers, self.deaths_in_a_row, *self.file_caps.values()) < 1:
+            raise ValueError(f"limits must be at least 1: {self}")
 
 
-def _named(file: LoadedFile) -> Iterable[wire.PlannedCase]:
-    if file.selected_ids is None:
-        return file.cases
-    wanted = set(file.selected_ids)
-    return [case for case in file.cases if case.eval_id in wanted]
+class Counts(NamedTuple):
+    """Where a run stands; the first four add up to what was planned."""
+
+    waiting: int
+    suspects: int
+    """Waiting for a worker of their own."""
+    in_flight: int
+    settled: int
+    verdicts: dict[Status, int]
 
 
-def require_cases(plan: Plan, *, where: str, any_file_failed: bool) -> None:
-    """Raise NoCasesError where there is nothing to run and no broken file explains it."""
-    if plan.entries or any_file_failed:
-        return
-    if plan.deselected:
-        msg = f"No cases selected: {plan.deselected} collected, none matches the selection"
-    else:
-        msg = (
-            f"No eval cases found in {where}: an eval file defines get_eval_set(), get_scenarios(), SCENARIOS, "
-            "or functions annotated -> EvalSet"
-        )
-    raise NoCasesError(msg)
+def most_in_flight(tasks: Sequence[Task], limits: Limits) -> int:
+    """Return how many attempts can be in flight at once: the budget, or fewer tasks, or what the caps allow."""
+    tasks_of = Counter(task.file for task in tasks)
+    return min(
+        limits.budget, sum(min(count, limits.file_caps.get(file, count)) for file, count in tasks_of.items())
+    )
