@@ -111,24 +111,22 @@ def _locate(target: str, where: Where, cwd: Path) -> tuple[Path, str | None]:
     path = next((found for folder in folders if text and _is_there(found := _absolute(folder / text))), None)
     if path is None:
         raise DiscoveryError(f"Path not found: {text or repr(target)}{_nearest_path(text, folders)}")
-    if not separator:
-        return path, None
-    if path.is_dir():
-        raise DiscoveryError(f"{target}: '::' selects a case of a file, and {text} is a folder")
-    if not case_id:
+    _check_kind(path, text, is_case=bool(separator))
+    if separator and not case_id:
         raise DiscoveryError(f"{target}: the id of a case is missing after '::'")
-    return path, case_id
+    return path, case_id or None
 
 
-def _check_file(path: Path, target: str) -> None:
-    if path.name == _CONFEVAL:
-        raise DiscoveryError(
-            f"{target} configures the evaluation of other files and holds no cases: name eval files"
-        )
-    if path.suffix not in {".py", ".json"}:
-        raise DiscoveryError(f"{target} is no eval file: its name must end with .py or .json")
-    if path.exists() and not path.is_file():
-        raise DiscoveryError(f"{target} is neither a file nor a folder")
+def _check_kind(path: Path, text: str, *, is_case: bool) -> None:
+    if path.is_dir():
+        if is_case:
+            raise DiscoveryError(f"{text} is a folder, and '::' selects a case of a file")
+    elif path.name == _CONFEVAL:
+        raise DiscoveryError(f"{text} configures the evaluation of other files and holds no cases: name eval files")
+    elif path.suffix not in {".py", ".json"}:
+        raise DiscoveryError(f"{text} is no eval file: its name must end with .py or .json")
+    elif path.exists() and not path.is_file():
+        raise DiscoveryError(f"{text} is neither a file nor a folder")
 
 
 def _nearest_path(text: str, folders: Sequence[Path]) -> str:

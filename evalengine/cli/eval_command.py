@@ -39,7 +39,8 @@ class EvalCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each section."""
-        records = {param.name or "": param.get_help_record(ctx) for param in self.get_params(ctx)}
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {option.name or "": option.get_help_record(ctx) for option in options}
         for title, names in _SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([record for name in names if (record := records.pop(name))])

@@ -1,7 +1,7 @@
 """``agentflow init``: lay out a project that runs offline, so that the first evaluation needs no key.
 
-Rules: nothing of the user's is ever overwritten without ``--force``, and a project is written whole or not at all.
-A file that is there already with the very text it would get is in nobody's way.
+Rules: nothing of the user's is ever overwritten without ``--force``, and what is in the way is found before the
+first file is written. A file that is there already with the very text it would get is in nobody's way.
 """
 
 import shlex
@@ -76,9 +76,10 @@ def init_command(folder: str | None, path: str | None, prod: bool, force: bool, 
     plan = _plan(Path(shown), prod=prod)
     in_the_way = [name for name in plan.different if name != _KEPT_AS_IT_IS]
     if in_the_way and not (force or keep):
+        verb = "exists" if len(in_the_way) == 1 else "exist"
         raise UsageError(
-            f"{', '.join(in_the_way)} exist{'s' if len(in_the_way) == 1 else ''} in {shown} already, and nothing was "
-            "written: --keep writes only what is missing, --force overwrites"
+            f"{', '.join(in_the_way)} {verb} in {shown} already, and nothing was written: "
+            "--keep writes only what is missing, --force overwrites"
         )
     kept = set(plan.same) | (set(plan.different) if keep else {_KEPT_AS_IT_IS} & set(plan.different))
     _write(plan, [name for name in plan.texts if name not in kept])

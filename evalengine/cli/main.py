@@ -54,8 +54,8 @@ class Program(click.Group):
     def _unknown(self, ctx: click.Context, name: str) -> str:
         if name in FRAMEWORK_COMMANDS:
             return (
-                f"No such command {name!r}: it belongs to the agentflow framework's own command line, whose console "
-                "script this one replaced; reinstall 10xscale-agentflow-cli to have it back"
+                f"No such command {name!r}: it belongs to the agentflow framework's own command line, whose "
+                "console script this one replaced; reinstall 10xscale-agentflow-cli to have it back"
             )
         from evalengine.errors import nearest
 

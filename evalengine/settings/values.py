@@ -129,4 +129,4 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 60 else text[:57] + '..."'  # noqa: PLR2004 - one line
+    return text if len(text) <= 60 else text[:56] + '..."'  # noqa: PLR2004 - one line
