@@ -77,7 +77,14 @@ def _tokens(document: RunDocument) -> Card:
     )
     note = ", ".join(f"{name} {tokens:,}" for name, tokens in kinds if tokens)
     total = summary.total_token_usage.total_tokens
-    return Card("Tokens", f"{total:,}", "" if total else "none", note)
+    return Card("Tokens", _compact(total), "" if total else "none", note)
+
+
+def _compact(count: int) -> str:
+    """Write a number in the width of a card."""
+    if count >= 1_000_000:  # noqa: PLR2004
+        return f"{count / 1_000_000:,.1f} M"
+    return f"{count:,}" if count < 100_000 else f"{count / 1000:.0f} k"  # noqa: PLR2004
 
 
 def _shares(document: RunDocument) -> Iterator[Share]:

@@ -80,7 +80,7 @@ const drawTimeline = () => {
   const all = lanes();
   for (const lane of all) lane.tracks = tracksOf(lane.cases);
   const heights = all.map((lane) => Math.max(LANE, lane.tracks * 7 + 6));
-  const width = canvas.parentNode.clientWidth;
+  const width = canvas.parentNode.clientWidth - 16;
   const bottom = heights.reduce((sum, height) => sum + height, 0);
   const ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;
