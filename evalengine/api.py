@@ -151,7 +151,7 @@ class _Run:
                 status = "interrupted"
         finally:
             await engine.close()
-        return self._finish(recorded, fold, order, status)
+        return self._finish(recorded, fold, order, status, engine.failure)
 
     def _tell_start(self, recorded: Recorded) -> None:
         settings = self.settings
@@ -171,8 +171,10 @@ class _Run:
         exit_code = ExitCode.GATE_NOT_MET if document.file_errors else ExitCode.OK
         return RunOutcome(exit_code=exit_code, document=document, collected=order.labels)
 
-    def _finish(self, recorded: Recorded, fold: RunFold, order: _Order, status: str) -> RunOutcome:
-        exit_code = int(fold.document().gate.exit_code)
+    def _finish(
+        self, recorded: Recorded, fold: RunFold, order: _Order, status: str, failure: str | None
+    ) -> RunOutcome:
+        exit_code = int(fold.document().gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
         if self._signal is not None:
             status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
         recorded.emit(

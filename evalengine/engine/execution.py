@@ -14,10 +14,10 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
+from evalengine.engine.plan import Limits, Task
 from evalengine.engine.planning import Plan, PlanEntry
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
-from evalengine.engine.plan import Limits, Task
 from evalengine.engine.scheduler import Scheduler
 from evalengine.engine.states import IllegalFactError
 from evalengine.errors import EngineError
@@ -66,6 +66,8 @@ class Execution:
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
+        self.failure: str | None = None
+        """Why the engine could not finish, where it could not."""
         self._received: dict[RunKey, Received] = {}
         self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
         self._known_files: set[tuple[int, int]] = set()
@@ -107,7 +109,7 @@ class Execution:
         }
 
     async def finish(self) -> str:
-        """Start, and wait for the last verdict; return the run's status. Raises EngineError."""
+        """Start, and wait for the last verdict; return the run's status."""
         self._settle_skipped()
         self._carry_out(self._scheduler.start(self._loop.time()))
         self.settle_turn()
@@ -330,8 +332,8 @@ class Execution:
         self._emit(events.RunStopping(reason=command.reason))
 
     def _fail(self, command: commands.FailEngine) -> None:
-        if not self._over.done():
-            self._over.set_exception(EngineError(command.reason))
+        self._status = "incomplete"
+        self.failure = command.reason
 
     def _end(self, _: commands.EndRun) -> None:
         if not self._over.done():

@@ -77,11 +77,7 @@ def make_plan(
         for case in _named(file)
     ]
     total = sum(len(file.cases) for file in files.values())
-    entries = [
-        entry
-        for entry in collected
-        if selection.keeps(entry.label, entry.case.set_name, entry.case.tags)
-    ]
+    entries = [entry for entry in collected if selection.keeps(entry.label, entry.case.set_name, entry.case.tags)]
     if shuffle_seed is not None:
         random.Random(shuffle_seed).shuffle(entries)  # noqa: S311 - an order, no secret
     if limit is not None:

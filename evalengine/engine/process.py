@@ -71,7 +71,9 @@ def _starting_environment() -> Iterator[dict[str, str | None]]:
     Yields the variables that differ meanwhile, with the values that the child must restore.
     """
     main = sys.modules["__main__"]
-    hidden = {name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__}
+    hidden: dict[str, Any] = {
+        name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__
+    }
     main.__dict__.update(dict.fromkeys(hidden))
     changed = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(_child_path())}
     before = {name: os.environ.get(name) for name in changed}

@@ -86,7 +86,7 @@ class Engine:
         return plan
 
     async def execute(self, plan: Plan) -> str:
-        """Run the plan to its end; return the run's status: ``complete``, ``stopped`` or ``interrupted``."""
+        """Run the plan to its end; return ``complete``, ``stopped``, ``interrupted`` or ``incomplete``."""
         execution = Execution(
             plan,
             self.settings,
@@ -101,6 +101,11 @@ class Engine:
         if self._stop_reason is not None:
             execution.stop(self._stop_reason)
         return await execution.finish()
+
+    @property
+    def failure(self) -> str | None:
+        """Why the engine could not finish, where it could not."""
+        return self._execution.failure if self._execution is not None else None
 
     async def close(self) -> None:
         """End all workers and whatever they left behind."""
