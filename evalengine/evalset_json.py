@@ -15,7 +15,12 @@ def normalise(data: Any) -> Any:
     cases = data.get("eval_cases")
     if not isinstance(cases, list):
         return data
-    return {**data, "eval_cases": [_case(case) for case in cases]}
+    return {**_without_null_texts(data), "eval_cases": [_case(case) for case in cases]}
+
+
+def _without_null_texts(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Leave out names and descriptions that are null: they are not set."""
+    return {key: value for key, value in data.items() if value is not None or key not in ("name", "description")}
 
 
 def _case(case: Any) -> Any:
@@ -23,7 +28,7 @@ def _case(case: Any) -> Any:
         return case
     turns = case.get("conversation")
     session = case.get("session_input")
-    normal = dict(case)
+    normal = _without_null_texts(case)
     if isinstance(turns, list):
         normal["conversation"] = [_turn(turn) for turn in turns]
     if session is None:
@@ -40,10 +45,8 @@ def _turn(turn: Any) -> Any:
         normal["expected_final_response"] = _message(turn["final_response"], "assistant")
     data = turn.get("intermediate_data")
     if isinstance(data, Mapping):
-        normal["expected_tool_trajectory"] = [_tool(use) for use in data.get("tool_uses") or ()]
-        normal["expected_intermediate_responses"] = [
-            _message({"parts": parts}, "assistant") for _, parts in data.get("intermediate_responses") or ()
-        ]
+        normal["expected_tool_trajectory"] = [_tool(use) for use in data.get("tool_uses") or _calls_in_events(data)]
+        normal["expected_intermediate_responses"] = _intermediate_responses(data)
     if _states_placeholder(normal):
         normal["expected_final_response"] = None
     return normal
@@ -56,6 +59,25 @@ def _states_placeholder(turn: Mapping[str, Any]) -> bool:
         return False
     [tool] = tools
     return isinstance(tool, Mapping) and response.get("content") == f"Result from {tool.get('name')}"
+
+
+def _calls_in_events(data: Mapping[str, Any]) -> list[Any]:
+    """Return the function calls of ADK's newer ``invocation_events``."""
+    calls = []
+    for event in data.get("invocation_events") or ():
+        content = event.get("content") if isinstance(event, Mapping) else None
+        parts = content.get("parts") if isinstance(content, Mapping) else None
+        calls += [
+            part["function_call"] for part in parts or () if isinstance(part, Mapping) and part.get("function_call")
+        ]
+    return calls
+
+
+def _intermediate_responses(data: Mapping[str, Any]) -> list[Any]:
+    """Return the texts of (author, parts) pairs as messages."""
+    pairs = [pair for pair in data.get("intermediate_responses") or () if isinstance(pair, list | tuple)]
+    messages = [_message({"parts": pair[-1]}, "assistant") for pair in pairs if pair]
+    return [message for message in messages if message is not None]
 
 
 def _tool(use: Any) -> Any:
