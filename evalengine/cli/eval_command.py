@@ -100,11 +100,15 @@ def eval_command(**given: Any) -> int:
     A TARGET is a file, a folder that is searched for *_eval.py, eval_*.py and *.evalset.json, or a case as
     path::id. Without one, the eval directory is searched: evals/, or what agentflow.json says.
     """
+    from evalengine.errors import EngineError
     from evalengine.settings import resolve
 
     cwd = _working_directory()
     settings = resolve(_command_line(given), cwd, os.environ)
-    return _perform(settings, cwd)
+    try:
+        return _perform(settings, cwd)
+    except OSError as error:  # Not left to click, which takes any broken pipe for that of its own output.
+        raise EngineError(f"the run could not go on: {error}") from error
 
 
 def _working_directory() -> Path:

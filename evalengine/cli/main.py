@@ -16,7 +16,7 @@ FRAMEWORK_COMMANDS = frozenset({"api", "audit", "build", "config", "dev", "play"
 """Commands of the agentflow framework's own program, which carries the same name."""
 
 INTERRUPTED = 130
-INTERNAL_ERROR = 3
+FAILED = 3
 
 
 class Program(click.Group):
@@ -105,8 +105,13 @@ def _run(args: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        return 0  # Whoever read the listing has read enough.
+    except OSError as error:
+        print_error(error.strerror or str(error))
+        return FAILED
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            return 0  # What click makes of a reader that has read enough of a help page.
+        raise
     except Exception as error:  # noqa: BLE001 - the last line of defence
         return _report_internal(error, args)
     return result if isinstance(result, int) else 0
@@ -126,4 +131,4 @@ def _report_internal(error: Exception, args: list[str]) -> int:
 
         traceback.print_exception(error)
     print_error(f"internal error: {type(error).__name__}: {error} (please report it; -v shows where it was)")
-    return INTERNAL_ERROR
+    return FAILED
