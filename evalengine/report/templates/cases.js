@@ -148,6 +148,7 @@ const buildToolbar = () => {
 };
 
 const reveal = (place) => {
+  if (!list.offsetParent) return;
   const bar = toolbar.getBoundingClientRect().height + 12;
   const top = list.getBoundingClientRect().top + place * ROW;
   if (top < bar) window.scrollBy(0, top - bar);

@@ -125,5 +125,7 @@ canvas.addEventListener("mousemove", (event) => {
 });
 canvas.addEventListener("click", (event) => {
   const box = boxAt(event);
-  if (box) openCase(box[4]);
+  if (!box) return;
+  cursor = shown.indexOf(box[4]);
+  openCase(box[4]);
 });
