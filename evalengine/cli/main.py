@@ -6,6 +6,7 @@ reader that leaves (``| head``) changes neither.
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -19,8 +20,26 @@ INTERRUPTED = 130
 FAILED = 3
 
 
+class _ReaderLeft(Exception):  # noqa: N818 - no error: whoever read a help page has read enough
+    """Standard output is a pipe without a reader."""
+
+
 class Program(click.Group):
     """The commands by name; each is imported when it is asked for."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the arguments; help and version are printed on the way."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise _ReaderLeft from None  # click would end the process with 1.
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderLeft from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order that help shows them."""
@@ -92,29 +111,37 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _run(args: list[str]) -> int:
-    from evalengine.errors import EvalEngineError
-
     try:
         result = program.main(args=args, standalone_mode=False)
-    except click.ClickException as error:
-        print_error(_in_one_line(error))
-        return error.exit_code
-    except EvalEngineError as error:
-        print_error(str(error))
-        return int(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        print_error("interrupted")
-        return INTERRUPTED
-    except OSError as error:
-        print_error(error.strerror or str(error))
-        return FAILED
-    except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):
-            return 0  # What click makes of a reader that has read enough of a help page.
-        raise
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        return _report_internal(error, args)
+        code, message = _told(error, args)
+        if message:
+            print_error(message)
+        return code
     return result if isinstance(result, int) else 0
+
+
+def _told(error: Exception, args: list[str]) -> tuple[int, str]:
+    """Return the exit code of an error and the line that tells it."""
+    from evalengine.errors import EvalEngineError
+
+    match error:
+        case _ReaderLeft():
+            return 0, ""
+        case click.ClickException():
+            return error.exit_code, _in_one_line(error)
+        case EvalEngineError():
+            return int(error.exit_code), str(error)
+        case click.Abort():
+            return INTERRUPTED, "interrupted"
+        case OSError():
+            return FAILED, error.strerror or str(error)
+    if "-v" in args or "--verbose" in args:
+        import traceback
+
+        traceback.print_exception(error)
+    what = f"internal error: {type(error).__name__}: {error}"
+    return FAILED, f"{what} (please report it; -v shows where it was)"
 
 
 def _in_one_line(error: click.ClickException) -> str:
@@ -123,12 +150,3 @@ def _in_one_line(error: click.ClickException) -> str:
     if context is None:
         return message
     return f"{message} (see '{context.command_path} --help')"
-
-
-def _report_internal(error: Exception, args: list[str]) -> int:
-    if "-v" in args or "--verbose" in args:
-        import traceback
-
-        traceback.print_exception(error)
-    print_error(f"internal error: {type(error).__name__}: {error} (please report it; -v shows where it was)")
-    return FAILED
