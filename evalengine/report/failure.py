@@ -90,7 +90,7 @@ def _comparison(result: EvalCaseResult, paint: Paint) -> Iterator[str]:
         checked = any(failing[name].details.get("check_args") for name in tools)
         yield from _tools(result, checked, paint)
     if nodes:
-        expected = [node for turn in result.expected for node in turn.get("nodes") or ()]
+        expected = [str(node) for turn in result.expected for node in turn.get("nodes") or ()]
         yield from _pair("nodes", _path(expected), _path(result.node_visits), paint)
     if failing.keys() - TOOL_CRITERIA - NODE_CRITERIA:
         yield from _responses(result, paint)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from evalengine.errors import EngineError
 from evalengine.report.atomic import replacing
 from evalengine.report.html_data import PageData, script_safe
 from evalengine.report.html_view import view_of
@@ -23,27 +24,9 @@ _SCRIPTS = ("text.js", "data.js", "compare.js", "detail.js", "cases.js", "timeli
 def write_html(path: Path, document: RunDocument, results: Iterable[bytes]) -> None:
     """Write the page. ``results`` are the JSON of each EvalCaseResult, in collection order.
 
-    Raises EngineError where the file cannot be written; what was there before is then untouched.
+    Raises EngineError where the file cannot be written or the page cannot be made; what was there before is
+    then untouched.
     """
-    data = PageData()
-    script = "\n".join(["'use strict';", "(() => {", *(_asset(name) for name in _SCRIPTS), "})();"])
-    style = _asset("page.css")
-    pieces = _template().generate(
-        document=document,
-        view=view_of(document),
-        policy=_policy(script, style),
-        style=style,
-        script=script,
-        workers=script_safe({"workers": document.workers, "timestamp": document.timestamp}),
-        blocks=data.blocks(results),
-        tables=data.tables,
-    )
-    with replacing(path) as file:
-        for piece in pieces:
-            file.write(piece.encode("utf-8", "backslashreplace"))
-
-
-def _template() -> Any:
     import jinja2  # Only a run that writes a page pays for it.
 
     environment = jinja2.Environment(
@@ -54,7 +37,30 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["plain"] = printable
-    return environment.get_template("page.html")
+    try:
+        with replacing(path) as file:
+            for piece in environment.get_template("page.html").generate(_content(document, results)):
+                file.write(piece.encode("utf-8", "backslashreplace"))
+    except jinja2.TemplateError as error:
+        msg = f"HTML report not made: {path}: {type(error).__name__}: {error}"
+        raise EngineError(msg) from error
+
+
+def _content(document: RunDocument, results: Iterable[bytes]) -> dict[str, Any]:
+    """Return what the template names; the blocks are made while it is written."""
+    data = PageData()
+    script = "\n".join(["'use strict';", "(() => {", *(_asset(name) for name in _SCRIPTS), "})();"])
+    style = _asset("page.css")
+    return {
+        "document": document,
+        "view": view_of(document),
+        "policy": _policy(script, style),
+        "style": style,
+        "script": script,
+        "workers": script_safe({"workers": document.workers}),
+        "blocks": data.blocks(results),
+        "tables": data.tables,
+    }
 
 
 def _asset(name: str) -> str:

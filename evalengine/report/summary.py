@@ -123,6 +123,9 @@ class RunFold:
         if take is not None:
             take(event)
 
+    def flush(self) -> None:
+        """Do nothing: a fold keeps nothing back."""
+
     def document(self, *, verified: bool = True) -> RunDocument:
         """Return what is known of the run.
 

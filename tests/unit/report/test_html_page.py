@@ -9,6 +9,7 @@ import pytest
 import sample_run
 
 from evalengine.errors import EngineError
+from evalengine.report import html_page
 from evalengine.report.html_page import write_html
 from evalengine.results import Status
 
@@ -143,3 +144,15 @@ def test_lone_surrogates_do_not_stop_the_page(tmp_path):
     document.notices = ["\ud800"]
 
     assert "\\ud800" in page(tmp_path, [], document)
+
+
+def test_a_broken_template_is_an_error_of_the_page_alone(tmp_path, monkeypatch):
+    (tmp_path / "page.html").write_text("{{ nothing.of.that }}")
+    for name in ("page.css", *html_page._SCRIPTS):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(html_page, "_FOLDER", tmp_path)
+    (tmp_path / "out").mkdir()
+
+    with pytest.raises(EngineError, match="HTML report not made"):
+        page(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
