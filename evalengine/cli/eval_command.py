@@ -136,6 +136,9 @@ def _command_line(given: dict[str, Any]) -> "CommandLine":
 
 def _perform(settings: "RunSettings", cwd: Path) -> int:
     from evalengine.api import run
+
+    if settings.collect_only:
+        return _list_cases(run(settings, [], cwd=cwd), settings)
     from evalengine.report.console import Console
 
     console = Console(
@@ -143,12 +146,10 @@ def _perform(settings: "RunSettings", cwd: Path) -> int:
         sys.stderr,
         verbosity=settings.verbosity,
         color=settings.color,
-        progress=settings.progress and not settings.collect_only,
+        progress=settings.progress,
         folder=_searched(settings, cwd),
         environ=os.environ,
     )
-    if settings.collect_only:
-        return _list_cases(run(settings, [], cwd=cwd), settings)
     outcome = run(settings, [console], cwd=cwd)
     console.finish(outcome.document, outcome.report_paths)
     if settings.open_report and outcome.report_paths:

@@ -189,3 +189,12 @@ def test_both_names_of_the_program_are_one(monkeypatch, run):
         monkeypatch.setattr(sys, "argv", [f"/usr/bin/{name}", "--help"])
         assert entry.main() == 0
         assert run("--help")[1].startswith("Usage:")
+
+
+def test_modules_of_the_working_directory_do_not_take_the_place_of_ours(tmp_path):
+    for name in ("click", "msgspec", "queue", "difflib", "threading"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('the project was imported')")
+    command = [sys.executable, "-m", "evalengine", "eval", "--threshold", "80"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: --threshold is 80")
