@@ -150,7 +150,11 @@ def _perform(settings: "RunSettings", cwd: Path) -> int:
         folder=_searched(settings, cwd),
         environ=os.environ,
     )
-    outcome = run(settings, [console], cwd=cwd)
+    try:
+        outcome = run(settings, [console], cwd=cwd)
+    except BaseException:
+        console.flush()  # What was said of files comes before the error.
+        raise
     console.finish(outcome.document, outcome.report_paths)
     if settings.open_report and outcome.report_paths:
         _open(outcome.report_paths[0])

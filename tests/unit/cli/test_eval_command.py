@@ -2,11 +2,14 @@
 
 import errno
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from evalengine.cli import eval_command
 from evalengine.cli.main import main
+from evalengine.errors import NoCasesError
+from evalengine.events import Noticed
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +133,79 @@ def test_a_system_error_of_the_run_is_no_success(monkeypatch, capsys):
     monkeypatch.setattr(eval_command, "_perform", fail)
     assert main(["eval"]) == 3
     assert capsys.readouterr().err == "Error: the run could not go on: [Errno 32] Broken pipe\n"
+
+
+# The run
+
+
+@pytest.fixture
+def ran(monkeypatch, capsys):
+    """Run ``eval`` over a fake run; return exit code, standard output and standard error."""
+    import evalengine.api
+
+    def ran(run, *args):
+        monkeypatch.setattr(evalengine.api, "run", run)
+        code = main(["eval", "--no-progress", *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return ran
+
+
+def collected(labels, errors=()):
+    def run(settings, sinks, *, cwd):
+        assert sinks == []
+        return SimpleNamespace(exit_code=0, collected=labels, document=SimpleNamespace(file_errors=list(errors)))
+
+    return run
+
+
+def test_collected_cases_are_labels_for_other_programs(ran):
+    assert ran(collected(["a::b", "a::c"]), "--collect-only") == (0, "a::b\na::c\n", "Collected 2 cases\n")
+
+
+def test_quiet_collecting_says_nothing_else(ran):
+    assert ran(collected(["a::b"]), "--collect-only", "-q") == (0, "a::b\n", "")
+
+
+def test_notices_of_collecting_go_to_standard_error(ran):
+    _, out, err = ran(collected([]), "--collect-only", "--workers", "2")
+    assert out == ""
+    assert err == "Note: --workers has no effect without --parallel\nCollected 0 cases\n"
+
+
+def test_a_file_that_could_not_be_collected_is_told(ran):
+    broken = SimpleNamespace(file="x_eval.py", error="SyntaxError: invalid syntax")
+    assert "Error: x_eval.py: SyntaxError: invalid syntax\n" in ran(collected([], [broken]), "--collect-only")[2]
+
+
+def test_what_was_said_comes_before_the_error(ran):
+    def run(settings, sinks, *, cwd):
+        sinks[0].handle(Noticed(text="a notice of the run"))
+        raise NoCasesError("No eval cases found")
+
+    code, _, err = ran(run)
+    assert code == 5
+    assert err.index("a notice of the run") < err.index("Error: No eval cases found")
+    assert err.endswith("Error: No eval cases found\n")
+
+
+@pytest.mark.parametrize(("opens", "note"), [(True, ""), (False, "no browser was found to open")])
+def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
+    page = tmp_path / "a b.html"
+    asked = []
+
+    class Quiet:
+        def __init__(self, *streams, **options):
+            pass
+
+        def finish(self, document, paths):
+            pass
+
+    monkeypatch.setattr("evalengine.report.console.Console", Quiet)
+    monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or opens)
+    outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None)
+    code, _, err = ran(lambda settings, sinks, *, cwd: outcome, "--open")
+    assert code == 1
+    assert asked == [page.as_uri()]
+    assert note in err
