@@ -84,6 +84,7 @@ class Program(click.Group):
 @click.command(
     cls=Program,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:

@@ -144,7 +144,7 @@ def test_output_that_cannot_be_written_is_told(run, failing):
         (["frobnicate"], "No such command 'frobnicate'; known: eval, init, completion"),
         (["api"], "No such command 'api': it belongs to the agentflow framework's own command line"),
         (["--bogus"], "No such option"),
-        (["eval", "--treshold", "1"], "No such option '--treshold'"),
+        (["eval", "--treshold", "1"], "No such option"),
         (["eval", "--limit", "x"], "Invalid value for '--limit': 'x' is not a valid integer"),
         (["eval", "--threshold", "high"], "Invalid value for '-t' / '--threshold': 'high' is not a valid float"),
         (["eval", "--threshold"], "Option '--threshold' requires an argument"),
