@@ -9,11 +9,15 @@ from evalengine._version import __version__
 
 if TYPE_CHECKING:
     from evalengine.api import evaluate, evaluate_async, evaluate_stream
+    from evalengine.criteria.custom import criterion
     from evalengine.recording import CaseContext, record_node, record_tool
+    from evalengine.results import NotApplicable
 
 __all__ = [
     "CaseContext",
+    "NotApplicable",
     "__version__",
+    "criterion",
     "evaluate",
     "evaluate_async",
     "evaluate_stream",
@@ -25,6 +29,8 @@ _HOMES = {
     "evaluate": "evalengine.api",
     "evaluate_async": "evalengine.api",
     "evaluate_stream": "evalengine.api",
+    "criterion": "evalengine.criteria.custom",
+    "NotApplicable": "evalengine.results",
     "CaseContext": "evalengine.recording",
     "record_node": "evalengine.recording",
     "record_tool": "evalengine.recording",
