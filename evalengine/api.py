@@ -34,7 +34,7 @@ from evalengine.errors import EngineError, ExitCode, UsageError
 from evalengine.events import RunEvent
 from evalengine.journal import Journal
 from evalengine.records import GeneratedId
-from evalengine.report.files import report_paths
+from evalengine.report.files import release, report_paths
 from evalengine.report.sink import Sink
 from evalengine.report.summary import RunDocument, RunFold
 from evalengine.results import EvalCaseResult, EvalReport
@@ -195,8 +195,11 @@ class _Run:
             datetime.now().astimezone(),
             settings.timestamp_files,
         )
-        write_json(json, document, journal.results(order.keys))
-        write_html(html, document, journal.results(order.keys))
+        try:
+            write_json(json, document, journal.results(order.keys))
+            write_html(html, document, journal.results(order.keys))
+        finally:
+            release([html, json])
         return [html, json]
 
     # Signals, where the run is the command line's

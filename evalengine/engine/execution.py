@@ -271,8 +271,7 @@ class Execution:
         for place, entry in enumerate(self._plan.entries):
             if entry.case.skip is not None:
                 key = RunKey(place)
-                result = self._verdict_without_worker(entry, key, Status.SKIPPED, None)
-                result.metadata = {"skip": entry.case.skip}
+                result = self._verdict_without_worker(entry, key, Status.SKIPPED, entry.case.skip)
                 self._tell_verdict(key, _encode_result(result), result, None)
 
     def _tell_verdict(self, key: RunKey, raw: bytes, result: EvalCaseResult, worker: int | None) -> None:

@@ -20,6 +20,9 @@ class Keeps(Protocol):
     def keeps(self, label: str, set_name: str, tags: Sequence[str]) -> bool:
         """Tell whether the case is to run."""
 
+    def nothing_kept(self, cases: int, known_tags: Iterable[str] = ()) -> NoCasesError:
+        """Return the error for a selection that keeps none of the cases found."""
+
 
 class LoadedFile(msgspec.Struct):
     """A file that a worker has loaded, with its cases in their order."""
@@ -92,15 +95,15 @@ def _named(file: LoadedFile) -> Iterable[wire.PlannedCase]:
     return [case for case in file.cases if case.eval_id in wanted]
 
 
-def require_cases(plan: Plan, *, where: str, any_file_failed: bool) -> None:
+def require_cases(plan: Plan, selection: Keeps, *, where: str, any_file_failed: bool) -> None:
     """Raise NoCasesError where there is nothing to run and no broken file explains it."""
     if plan.entries or any_file_failed:
         return
     if plan.deselected:
-        msg = f"No cases selected: {plan.deselected} collected, none matches the selection"
-    else:
-        msg = (
-            f"No eval cases found in {where}: an eval file defines get_eval_set(), get_scenarios(), "
-            "SCENARIOS, or functions annotated -> EvalSet"
-        )
+        tags = {tag for file in plan.files.values() for case in file.cases for tag in case.tags}
+        raise selection.nothing_kept(plan.deselected, tags)
+    msg = (
+        f"No eval cases found in {where}: an eval file defines get_eval_set(), get_scenarios(), "
+        "SCENARIOS, or functions annotated -> EvalSet"
+    )
     raise NoCasesError(msg)

@@ -19,6 +19,7 @@ from evalengine.engine.pool import Pool
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.errors import ConfigurationError, EngineError
+from evalengine.selection import check_ids
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
@@ -290,8 +291,11 @@ class Engine:
         )
 
     def _require_plannable(self, plan: Plan) -> None:
+        loaded = self._loading.loaded.values()
+        check_ids(self._files, {file.spec.label: [case.eval_id for case in file.cases] for file in loaded})
         require_cases(
             plan,
+            self._selection,
             where=", ".join(self.settings.targets) or str(self.settings.eval_dir),
             any_file_failed=bool(self._loading.failed),
         )

@@ -11,8 +11,11 @@ class Everything:
     def keeps(self, label, set_name, tags):
         return True
 
+    def nothing_kept(self, cases, known_tags=()):
+        return NoCasesError(f"{cases} cases, tags {sorted(known_tags)}")
 
-class Only:
+
+class Only(Everything):
     def __init__(self, *labels):
         self.labels = labels
 
@@ -76,13 +79,19 @@ def test_one_set_names_the_report_and_several_are_combined():
     assert two.eval_set == (COMBINED, COMBINED)
 
 
-def test_nothing_to_run_is_an_error_that_says_whether_something_was_deselected():
+def test_nothing_found_is_an_error_that_says_what_an_eval_file_defines():
+    plan = make_plan({}, Everything())
+
     with pytest.raises(NoCasesError, match="No eval cases found in evals"):
-        require_cases(make_plan({}, Everything()), where="evals", any_file_failed=False)
-    with pytest.raises(NoCasesError, match="2 collected"):
-        plan = make_plan({0: loaded("a_eval.py", "x", "y")}, Only())
-        require_cases(plan, where="evals", any_file_failed=False)
+        require_cases(plan, Everything(), where="evals", any_file_failed=False)
+
+
+def test_nothing_selected_is_the_selections_own_error():
+    plan = make_plan({0: loaded("a_eval.py", "x", "y")}, Only())
+
+    with pytest.raises(NoCasesError, match="2 cases"):
+        require_cases(plan, Only(), where="evals", any_file_failed=False)
 
 
 def test_a_broken_file_explains_why_there_is_nothing_to_run():
-    require_cases(make_plan({}, Everything()), where="evals", any_file_failed=True)
+    require_cases(make_plan({}, Everything()), Everything(), where="evals", any_file_failed=True)

@@ -1,5 +1,6 @@
 """The scheduler against simulated shells: random plans, random workers, random order of what happens."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalengine.engine import commands, facts
+from evalengine.engine import facts
 from evalengine.engine.scheduler import IllegalFactError, Limits, Scheduler, Task
 from evalengine.results import Status
 from evalengine.wire import RunKey
@@ -67,29 +68,29 @@ class World:
     def obey(self, decided):
         for command in decided:
             assert not self.over, "nothing may follow the end of the run"
-            getattr(self, "do_" + type(command).__name__)(command)
+            getattr(self, "do_" + re.sub(r"\B([A-Z])", r"_\1", type(command).__name__).lower())(command)
             self.check_limits()
         if not self.over:
             self.check_work_conserved()
         self.check_counts()
 
-    def do_Spawn(self, command):
+    def do_spawn(self, command):
         assert command.worker not in self.processes
         assert command.worker not in self.gone
         self.processes[command.worker] = Process(alone=command.alone)
 
-    def do_Release(self, command):
+    def do_release(self, command):
         process = self.processes.pop(command.worker)
         assert not process.sent
         assert not process.killed
         self.gone.append(command.worker)
 
-    def do_Kill(self, command):
+    def do_kill(self, command):
         process = self.processes[command.worker]
         assert not process.killed
         process.killed = True
 
-    def do_Dispatch(self, command):
+    def do_dispatch(self, command):
         process = self.processes[command.worker]
         assert process.ready
         assert not process.killed
@@ -106,16 +107,16 @@ class World:
         self.in_flight[key[:2]] = command.worker
         self.starts.append(key.case)
 
-    def do_Cancel(self, command):
+    def do_cancel(self, command):
         process = self.processes[command.worker]
         assert command.key in process.sent
         assert command.key not in process.cancelled
         process.cancelled[command.key] = command.status
 
-    def do_Accept(self, command):
+    def do_accept(self, command):
         self.land(command.key, command.status)
 
-    def do_Settle(self, command):
+    def do_settle(self, command):
         assert command.status in (Status.TIMEOUT, Status.CRASHED, Status.NOT_RUN)
         self.land(command.key, command.status)
 
@@ -126,25 +127,25 @@ class World:
         self.verdicts[key[:2]] = status
         self.suspects.discard(key.case)
 
-    def do_Requeue(self, command):
+    def do_requeue(self, command):
         assert not self.stopping
         del self.in_flight[command.key[:2]]
         if command.alone:
             self.suspects.add(command.key.case)
 
-    def do_ReportLoss(self, command):
+    def do_report_loss(self, command):
         assert command.worker in self.gone
         self.reported.append(command)
 
-    def do_AnnounceStop(self, command):
+    def do_announce_stop(self, command):
         assert not self.stopping
         self.stopping = True
 
-    def do_FailEngine(self, command):
+    def do_fail_engine(self, command):
         assert not self.in_flight
         self.failed = self.stopping = True
 
-    def do_EndRun(self, command):
+    def do_end_run(self, command):
         self.over = True
         assert len(self.verdicts) == len(self.tasks)
         assert all(process.killed for process in self.processes.values())
@@ -313,11 +314,9 @@ def disturb(world, random):
         worker = random.choice(workers)
         if world.processes[worker].ready:
             world.tell(facts.WorkerSpoiled(worker))
-            if worker in world.processes:
-                world.processes[worker].alone |= False
     elif choice == 4:
         world.tell(facts.ClockPaused(random.random() * 100))
-    elif choice == 5 and workers:
+    elif choice == 5 and workers and not world.over:
         refuse_lies(world, random.choice(workers))
     elif choice == 6 and workers:
         world.tell(facts.WorkerAnswered(random.choice(workers)))
@@ -350,9 +349,9 @@ class Chaos(World):
         super().check_work_conserved()
         self.processes = everything
 
-    def do_Dispatch(self, command):
+    def do_dispatch(self, command):
         assert command.worker not in self.spoiled
-        super().do_Dispatch(command)
+        super().do_dispatch(command)
 
 
 @given(
