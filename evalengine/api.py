@@ -9,217 +9,28 @@ is set, and the run has a thread and a loop of its own, so that a notebook's loo
 import asyncio
 import os
 import queue
-import signal
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from evalengine import events
-from evalengine._version import __version__
 from evalengine.cases import EvalSet
 from evalengine.config import EvalConfig
 from evalengine.engine.boot import INHERITED_MARK
-from evalengine.engine.process import ProcessFactory
-from evalengine.engine.recorded import Recorded
-from evalengine.engine.run import Engine, Handover
-from evalengine.errors import EngineError, ExitCode, UsageError
+from evalengine.engine.run import Handover
+from evalengine.errors import EngineError, UsageError
 from evalengine.events import RunEvent
-from evalengine.journal import Journal
 from evalengine.records import GeneratedId
-from evalengine.report.files import release, report_paths
 from evalengine.report.sink import Sink
-from evalengine.report.summary import RunDocument, RunFold
 from evalengine.results import EvalCaseResult, EvalReport
-from evalengine.selection import Selection
+from evalengine.session import RunOutcome, Session
 from evalengine.settings import CommandLine, RunSettings
 from evalengine.targets import EvalFile, find_files
-
-INTERRUPT_GRACE_S = 5.0
-"""How long running cases may go on after the first Ctrl-C."""
-
-_EXIT_BY_SIGNAL = {
-    signal.SIGINT: ExitCode.INTERRUPTED,
-    signal.SIGTERM: ExitCode.TERMINATED,
-}
-if hasattr(signal, "SIGHUP"):
-    _EXIT_BY_SIGNAL[signal.SIGHUP] = ExitCode.HANGUP
-
-
-class RunOutcome(msgspec.Struct):
-    """How a run ended."""
-
-    exit_code: int
-    document: RunDocument
-    report_paths: list[Path] = []
-    collected: list[str] = []
-    """Labels in the order they would run, where the run only collects."""
-
-
-class _Order:
-    """The sink that remembers the order of collection, for reports."""
-
-    def __init__(self) -> None:
-        self.keys: list[tuple[int, int]] = []
-        self.labels: list[str] = []
-
-    def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:  # noqa: ARG002
-        """Note each planned case."""
-        if isinstance(event, events.CasePlanned):
-            self.labels.append(event.label)
-            self.keys += [(event.case, repeat) for repeat in range(event.repeats)]
-
-    def flush(self) -> None:
-        """Keep nothing back."""
-
-
-class _Run:
-    """One run with its journal, sinks and reports; performs on whatever thread calls it."""
-
-    def __init__(
-        self,
-        settings: RunSettings,
-        sinks: Sequence[Sink],
-        *,
-        journal_root: Path | None,
-        handover: Handover | None = None,
-        signals: bool = False,
-    ) -> None:
-        self.settings = settings
-        self._sinks = sinks
-        self._journal_root = journal_root
-        self._handover = handover
-        self._signals = signals
-        self._signal: int | None = None
-        self._engine: Engine | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._started = time.monotonic()
-
-    def perform(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
-        """Run to the end; raises what kept it from starting."""
-        factory = ProcessFactory()
-        # The fork server comes up while files are looked for.
-        factory.warm()
-        try:
-            files = find()
-            journal = Journal.create(self._journal_root)
-            try:
-                return asyncio.run(self._perform(files, journal, factory))
-            finally:
-                journal.close()
-        finally:
-            factory.close()
-
-    def stop(self, *, now: bool = False) -> None:
-        """Stop the run from another thread."""
-
-        def stop() -> None:
-            if self._engine is not None:
-                self._engine.stop("stopped by the caller")
-                if now:
-                    self._engine.stop_now()
-
-        if self._loop is not None:
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(stop)
-
-    async def _perform(self, files: list[EvalFile], journal: Journal, factory: ProcessFactory) -> RunOutcome:
-        self._loop = asyncio.get_running_loop()
-        fold, order = RunFold(), _Order()
-        recorded = Recorded(journal, [order, fold, *self._sinks])
-        self._tell_start(recorded)
-        settings = self.settings
-        selection = Selection(keyword=settings.keyword, tags=settings.tags)
-        engine = Engine(settings, files, selection, recorded, factory, self._handover)
-        self._engine = engine
-        status = "incomplete"
-        try:
-            self._listen_to_signals()
-            try:
-                plan = await engine.plan()
-                if settings.collect_only:
-                    return self._collected(fold, order)
-                status = await engine.execute(plan)
-            except InterruptedError:
-                status = "interrupted"
-        finally:
-            await engine.close()
-        return self._finish(recorded, fold, order, status, engine.failure)
-
-    def _tell_start(self, recorded: Recorded) -> None:
-        settings = self.settings
-        recorded.emit(
-            events.RunStarted(
-                run_id=recorded.journal.run_id,
-                root=str(settings.root),
-                settings=dict(settings.described()),
-                engine_version=__version__,
-            )
-        )
-        for notice in settings.notices:
-            recorded.emit(events.Noticed(text=notice))
-
-    def _collected(self, fold: RunFold, order: _Order) -> RunOutcome:
-        document = fold.document(verified=False)
-        exit_code = ExitCode.GATE_NOT_MET if document.file_errors else ExitCode.OK
-        return RunOutcome(exit_code=exit_code, document=document, collected=order.labels)
-
-    def _finish(
-        self, recorded: Recorded, fold: RunFold, order: _Order, status: str, failure: str | None
-    ) -> RunOutcome:
-        exit_code = int(fold.document().gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
-        if self._signal is not None:
-            status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
-        recorded.emit(
-            events.RunFinished(status=status, exit_code=exit_code, wall_seconds=time.monotonic() - self._started)
-        )
-        document = fold.document()
-        paths = self._write_reports(recorded.journal, document, order) if self.settings.report else []
-        return RunOutcome(exit_code=exit_code, document=document, report_paths=paths)
-
-    def _write_reports(self, journal: Journal, document: RunDocument, order: _Order) -> list[Path]:
-        from evalengine.report.html_page import write_html
-        from evalengine.report.json_file import write_json
-
-        settings = self.settings
-        html, json = report_paths(
-            settings.output_dir,
-            document.eval_set_name or document.eval_set_id,
-            datetime.now().astimezone(),
-            settings.timestamp_files,
-        )
-        try:
-            write_json(json, document, journal.results(order.keys))
-            write_html(html, document, journal.results(order.keys))
-        finally:
-            release([html, json])
-        return [html, json]
-
-    # Signals, where the run is the command line's
-
-    def _listen_to_signals(self) -> None:
-        if not self._signals or self._loop is None:
-            return
-        for signum in _EXIT_BY_SIGNAL:
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                self._loop.add_signal_handler(signum, self._signalled, signum)
-
-    def _signalled(self, signum: int) -> None:
-        assert self._engine is not None
-        assert self._loop is not None
-        if self._signal is None:
-            self._signal = signum
-            self._engine.stop(f"{signal.Signals(signum).name}: no further case is started")
-            self._loop.call_later(INTERRUPT_GRACE_S, self._engine.stop_now)
-        else:
-            self._engine.stop_now()
 
 
 def run(settings: RunSettings, sinks: Sequence[Sink], *, cwd: Path, signals: bool = True) -> RunOutcome:
@@ -228,8 +39,8 @@ def run(settings: RunSettings, sinks: Sequence[Sink], *, cwd: Path, signals: boo
     Raises UsageError for what cannot be meant, NoCasesError where there is nothing to run, EngineError where
     the engine cannot finish.
     """
-    one_run = _Run(settings, sinks, journal_root=settings.root, signals=signals)
-    return one_run.perform(lambda: find_files(settings, cwd))
+    session = Session(settings, sinks, journal_root=settings.root, signals=signals)
+    return session.perform(lambda: find_files(settings, cwd))
 
 
 # The Python API
@@ -387,7 +198,7 @@ class ResultStream:
         self._results = _Results(self._items)
         self._sets = sets
         self._end: _Finished | None = None
-        self._run = _Run(settings, [self._results], journal_root=None, handover=handover)
+        self._session = Session(settings, [self._results], journal_root=None, handover=handover)
         self._thread = threading.Thread(target=self._perform, name="evalengine-run", daemon=True)
         self._thread.start()
 
@@ -395,7 +206,7 @@ class ResultStream:
         try:
             with tempfile.TemporaryDirectory(prefix="evalengine-") as folder:
                 files = _written_sets(self._sets, Path(folder))
-                self._items.put(_Finished(outcome=self._run.perform(lambda: files)))
+                self._items.put(_Finished(outcome=self._session.perform(lambda: files)))
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             self._items.put(_Finished(error=error))
 
@@ -445,7 +256,7 @@ class ResultStream:
     def close(self) -> None:
         """Stop the run; what has not run is ``not_run``."""
         if self._end is None:
-            self._run.stop(now=True)
+            self._session.stop(now=True)
 
 
 def _written_sets(sets: Sequence[EvalSet], folder: Path) -> list[EvalFile]:
