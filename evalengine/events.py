@@ -70,6 +70,8 @@ class CasePlanned(_Event, kw_only=True):
     set_name: str
     name: str = ""
     repeats: int = 1
+    collected: int
+    """Its place in the order of collection; ``case`` is its place in the order it runs in."""
 
 
 class PlanCompleted(_Event, kw_only=True):

@@ -51,14 +51,19 @@ class _Order:
     """The sink that remembers the order of collection, for reports."""
 
     def __init__(self) -> None:
-        self.keys: list[tuple[int, int]] = []
+        self._planned: list[tuple[int, int, int]] = []
         self.labels: list[str] = []
+
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """The (case, repeat) of each result, in the order of collection, also where another order ran."""
+        return [(case, repeat) for _, case, repeats in sorted(self._planned) for repeat in range(repeats)]
 
     def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:  # noqa: ARG002
         """Note each planned case."""
         if isinstance(event, events.CasePlanned):
             self.labels.append(event.label)
-            self.keys += [(event.case, repeat) for repeat in range(event.repeats)]
+            self._planned.append((event.collected, event.case, event.repeats))
 
     def flush(self) -> None:
         """Keep nothing back."""
@@ -158,14 +163,16 @@ class Session:
     def _finish(
         self, recorded: Recorded, fold: RunFold, order: _Order, status: str, failure: str | None
     ) -> RunOutcome:
-        exit_code = int(fold.document().gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
+        gate = fold.document(verified=False).gate
+        exit_code = int(gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
         if self._signal is not None:
             status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
         recorded.emit(
             events.RunFinished(status=status, exit_code=exit_code, wall_seconds=time.monotonic() - self._started)
         )
-        document = fold.document()
+        document = fold.document(verified=False)
         paths = self._write_reports(recorded.journal, document, order) if self.settings.report else []
+        fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
         return RunOutcome(exit_code=exit_code, document=document, report_paths=paths)
 
     def _write_reports(self, journal: Journal, document: RunDocument, order: _Order) -> list[Path]:

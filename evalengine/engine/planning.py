@@ -44,6 +44,8 @@ class PlanEntry(msgspec.Struct):
     """Index of its file in the plan."""
     label: str
     case: wire.PlannedCase
+    collected: int = 0
+    """Its place in the order of collection."""
 
 
 class Plan(msgspec.Struct):
@@ -81,6 +83,8 @@ def make_plan(
     ]
     total = sum(len(file.cases) for file in files.values())
     entries = [entry for entry in collected if selection.keeps(entry.label, entry.case.set_name, entry.case.tags)]
+    for place, entry in enumerate(entries):
+        entry.collected = place
     if shuffle_seed is not None:
         random.Random(shuffle_seed).shuffle(entries)  # noqa: S311 - an order, no secret
     if limit is not None:

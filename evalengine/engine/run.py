@@ -322,6 +322,7 @@ class Engine:
                     set_id=case.set_id,
                     set_name=case.set_name,
                     name=case.name,
+                    collected=entry.collected,
                 )
             )
         set_id, set_name = plan.eval_set

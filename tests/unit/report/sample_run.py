@@ -163,6 +163,7 @@ def planned(number: int, result: EvalCaseResult, repeats: int = 1) -> events.Cas
     return events.CasePlanned(
         at=AT,
         case=number,
+        collected=number,
         file=0 if result.file.startswith("weather") else 1,
         eval_id=result.eval_id,
         label=result.label,
