@@ -90,7 +90,7 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @_option("--report/--no-report", help="Write HTML and JSON reports.  [default: report]")
 @_option("--timestamp-files/--no-timestamp-files", help="Put the time into their names.  [default: on]")
 @click.option("--open", "open_report", is_flag=True, help="Open the HTML report in the browser.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors alone.")
+@click.option("-q", "--quiet", is_flag=True, help="Print failures and results alone.")
 @click.option("-v", "--verbose", is_flag=True, help="Print details of every case.")
 @_option("--progress/--no-progress", help="A bar on standard error.  [default: on a terminal]")
 @_option("--color", metavar="[WHEN]", type=click.Choice(_COLORS), help="auto, always or never.")
@@ -180,7 +180,7 @@ def _list_cases(outcome: "RunOutcome", settings: "RunSettings") -> int:
         print_error(f"{error.file}: {error.error}")
     if settings.verbosity >= 0:
         for notice in settings.notices:
-            print_to_stderr("Note:", notice)
+            print_to_stderr("notice:", notice)
         cases = len(outcome.collected)
         print_to_stderr("Collected", f"{cases} case{'' if cases == 1 else 's'}")
     return int(outcome.exit_code)
@@ -190,4 +190,4 @@ def _open(path: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):
-        print_to_stderr("Note:", f"no browser was found to open {path}")
+        print_to_stderr("notice:", f"no browser was found to open {path}")

@@ -171,7 +171,7 @@ def test_quiet_collecting_says_nothing_else(ran):
 def test_notices_of_collecting_go_to_standard_error(ran):
     _, out, err = ran(collected([]), "--collect-only", "--workers", "2")
     assert out == ""
-    assert err == "Note: --workers has no effect without --parallel\nCollected 0 cases\n"
+    assert err == "notice: --workers has no effect without --parallel\nCollected 0 cases\n"
 
 
 def test_a_file_that_could_not_be_collected_is_told(ran):
