@@ -1,0 +1,197 @@
+"""What cases did to their process: undone when the worker is idle, and told.
+
+The state is noted when a worker that ran nothing starts a case, and compared when it runs nothing again: with
+several cases in flight nobody can tell whose change it was, and undoing it would pull the rug from under others.
+What importing a file changed is meant, and stays.
+"""
+
+import gc
+import os
+import signal
+import sys
+import threading
+import warnings
+from concurrent.futures import thread as pool_threads
+from typing import Any
+
+from evalengine_worker.capture import Streams
+from evalengine_worker.threads import THREAD_NAME
+
+_signal_handler = signal.getsignal
+_SIGNALS = tuple(
+    number
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGQUIT")
+    if (number := getattr(signal, name, None)) is not None
+)
+_CAREFUL_UMASK = 0o077
+_getcwd, _chdir, _umask = os.getcwd, os.chdir, os.umask
+
+
+class Snapshot:
+    """The state of a process that user code may change."""
+
+    __slots__ = ("collects", "environ", "filters", "folder", "handlers", "modules", "path", "recursion", "umask")
+
+    def __init__(self) -> None:
+        self.folder = _folder()
+        self.environ = _environ()
+        self.path = sys.path[:]
+        self.handlers = [_signal_handler(number) for number in _SIGNALS]
+        self.recursion = sys.getrecursionlimit()
+        # The process has a careful mask for an instant; other threads may create files in it.
+        self.umask = _umask(_CAREFUL_UMASK)
+        _umask(self.umask)
+        self.filters = warnings.filters[:]
+        self.modules = len(sys.modules)
+        self.collects = gc.isenabled()
+
+    def absorb(self, before: "Snapshot", after: "Snapshot") -> None:
+        """Take over what changed between two other snapshots, since it was meant."""
+        for name in self.__slots__:
+            if name != "environ" and getattr(before, name) != getattr(after, name):
+                setattr(self, name, getattr(after, name))
+        for key in before.environ.keys() | after.environ.keys():
+            if before.environ.get(key) != after.environ.get(key):
+                if key in after.environ:
+                    self.environ[key] = after.environ[key]
+                else:
+                    self.environ.pop(key, None)
+
+
+def _folder() -> str | None:
+    try:
+        return _getcwd()
+    except OSError:
+        return None
+
+
+def _environ() -> dict[Any, Any]:
+    """Return a copy of the environment, encoded as the system has it: that is the fast way."""
+    encoded = getattr(os.environ, "_data", None)
+    return dict(encoded if isinstance(encoded, dict) else os.environ)
+
+
+class Hygiene:
+    """Watches over one process. ``begin`` when it stops being idle, ``settle`` when it is idle again."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._baseline = Snapshot()
+        self._own_threads = _threads()
+
+    def begin(self) -> None:
+        """Note the state before a case that runs alone so far."""
+        self._baseline = Snapshot()
+
+    def learn_threads(self) -> None:
+        """Take the threads that run now for the project's own: imports started them."""
+        self._own_threads |= _threads()
+
+    def absorb(self, before: Snapshot) -> None:
+        """Take what changed since ``before`` for meant: a file was imported while cases ran."""
+        self._baseline.absorb(before, Snapshot())
+        self.learn_threads()
+
+    def settle(self) -> list[str]:
+        """Undo what changed; return in words what it was."""
+        was, now = self._baseline, Snapshot()
+        if now.modules != was.modules:
+            # Libraries set filters when they are imported; that is no case's doing.
+            was.filters = now.filters
+        told = [
+            words
+            for words, changed, restore in (
+                ("the working directory", now.folder != was.folder, self._restore_folder),
+                ("the environment", now.environ != was.environ, self._restore_environ),
+                ("sys.path", now.path != was.path, self._restore_path),
+                ("signal handlers", now.handlers != was.handlers, self._restore_handlers),
+                ("the recursion limit", now.recursion != was.recursion, self._restore_recursion),
+                ("the umask", now.umask != was.umask, self._restore_umask),
+                ("warning filters", now.filters != was.filters, self._restore_filters),
+                ("garbage collection", now.collects != was.collects, self._restore_collection),
+            )
+            if changed and restore()
+        ]
+        if self._streams.install():
+            told.append("the standard streams")
+        if self._streams.log.reconnect():
+            told.append("file descriptors 1 or 2")
+        return [f"changed {words}; restored" for words in told]
+
+    def _restore_folder(self) -> bool:
+        if self._baseline.folder is None:
+            return False
+        try:
+            _chdir(self._baseline.folder)
+        except OSError:
+            return False
+        return True
+
+    def _restore_environ(self) -> bool:
+        decode = _decoded if isinstance(getattr(os.environ, "_data", None), dict) else str
+        was = {decode(key): decode(value) for key, value in self._baseline.environ.items()}
+        for key in list(os.environ):
+            if key not in was:
+                del os.environ[key]
+        for key, value in was.items():
+            if os.environ.get(key) != value:
+                os.environ[key] = value
+        return True
+
+    def _restore_path(self) -> bool:
+        sys.path[:] = self._baseline.path
+        return True
+
+    def _restore_handlers(self) -> bool:
+        for number, handler in zip(_SIGNALS, self._baseline.handlers, strict=True):
+            if handler is not None and _signal_handler(number) != handler:
+                signal.signal(number, handler)
+        return True
+
+    def _restore_recursion(self) -> bool:
+        try:
+            sys.setrecursionlimit(self._baseline.recursion)
+        except RecursionError:
+            return False
+        return True
+
+    def _restore_umask(self) -> bool:
+        _umask(self._baseline.umask)
+        return True
+
+    def _restore_filters(self) -> bool:
+        warnings.filters[:] = self._baseline.filters  # type: ignore[index]
+        return True
+
+    def _restore_collection(self) -> bool:
+        (gc.enable if self._baseline.collects else gc.disable)()
+        return True
+
+    def leftover_threads(self) -> int:
+        """Return how many threads run that neither the engine, an import, nor a thread pool started."""
+        if threading.active_count() <= 1:
+            return 0
+        pooled = getattr(pool_threads, "_threads_queues", {})
+        return sum(
+            thread not in self._own_threads and thread not in pooled and not thread.name.startswith(THREAD_NAME)
+            for thread in threading.enumerate()
+        )
+
+    @staticmethod
+    def has_children() -> bool:
+        """Tell whether this process has child processes, alive or not yet waited for."""
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        except (OSError, AttributeError):
+            return False
+        return True
+
+
+def _threads() -> set[threading.Thread]:
+    return set(threading.enumerate())
+
+
+def _decoded(value: Any) -> str:
+    return os.fsdecode(value)

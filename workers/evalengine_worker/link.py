@@ -1,0 +1,108 @@
+"""The worker's end of its socket: frames in and out, on its own loop, never blocking it.
+
+What is sent within one turn of the loop leaves in one write. While user code is imported the loop stands still;
+then what piles up beyond a bound is written at once. The end of the stream means that the coordinator is gone.
+"""
+
+import asyncio
+import os
+import select
+import socket
+from collections.abc import Callable
+
+import msgspec
+
+from evalengine import wire
+from evalengine.framing import FrameDecoder, FramingError, frame
+
+_READ_BYTES = 256 * 1024
+_MOST_PENDING_BYTES = 4 * 1024 * 1024
+
+_exit = os._exit
+_select = select.select
+_encode = wire.encode
+ORPHANED = 70
+"""The exit code of a worker whose coordinator is gone, or that is a fork of one."""
+GARBLED = 71
+"""The exit code of a worker whose channel carries something else than commands."""
+
+
+class Link:
+    """Reads commands, hands them on in order, and writes messages."""
+
+    def __init__(
+        self, descriptor: int, loop: asyncio.AbstractEventLoop, on_commands: Callable[[list[wire.Command]], None]
+    ) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.setblocking(False)
+        self._loop = loop
+        self._on_commands = on_commands
+        self._decoder = FrameDecoder()
+        self._outgoing = bytearray()
+        self._flush_scheduled = False
+        self._is_writing = False
+        self._is_abandoned = False
+        loop.add_reader(self._socket, self._readable)
+        os.register_at_fork(after_in_child=self._abandon)
+
+    def _abandon(self) -> None:
+        """In a fork that user code made: let go of the socket, which is the worker's alone."""
+        self._is_abandoned = True
+        self._socket.close()
+
+    def send(self, message: wire.Message) -> None:
+        """Queue a message; it leaves at the end of this turn of the loop."""
+        if self._is_abandoned:
+            _exit(ORPHANED)
+        self._outgoing += frame(_encode(message))
+        if len(self._outgoing) > _MOST_PENDING_BYTES and not self._loop.is_running():
+            self.flush_now(None)
+        elif not self._flush_scheduled and not self._is_writing:
+            self._flush_scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        self._write_some()
+        if self._outgoing and not self._is_writing:
+            self._is_writing = True
+            self._loop.add_writer(self._socket, self._flush)
+        elif not self._outgoing and self._is_writing:
+            self._is_writing = False
+            self._loop.remove_writer(self._socket)
+
+    def _write_some(self) -> None:
+        if not self._outgoing:
+            return
+        try:
+            sent = self._socket.send(self._outgoing)
+        except BlockingIOError:
+            return
+        except OSError:
+            _exit(ORPHANED)
+        del self._outgoing[:sent]
+
+    def flush_now(self, timeout_s: float | None) -> None:
+        """Write everything that is queued, waiting at most ``timeout_s`` seconds for each piece."""
+        while self._outgoing:
+            if not _select([], [self._socket], [], timeout_s)[1]:
+                return
+            self._write_some()
+
+    def _readable(self) -> None:
+        if self._is_abandoned:
+            _exit(ORPHANED)
+        try:
+            data = self._socket.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            _exit(ORPHANED)
+        try:
+            commands = [wire.decode_command(payload) for payload in self._decoder.feed(data)]
+        except (FramingError, msgspec.MsgspecError):
+            # Somebody wrote to our socket, or read from it: nothing on it can be trusted any more.
+            _exit(GARBLED)
+        self._on_commands(commands)

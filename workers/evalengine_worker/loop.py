@@ -1,0 +1,253 @@
+"""The worker: commands in, messages out, attempts as tasks on one loop.
+
+Commands are carried out in their order. Loading or using a file runs user code that may block or start a loop of
+its own, so it is done between two turns of the loop, on the main thread, while attempts in flight stand still;
+commands behind it wait. User code that stops the loop, or leaves it with SystemExit, only makes it start again.
+"""
+
+import asyncio
+import contextvars
+import os
+import platform
+import sys
+from collections import deque
+from collections.abc import Awaitable
+from typing import Any
+
+from evalengine import wire
+from evalengine.errors import EvalEngineError
+from evalengine.results import EvalCaseResult
+from evalengine.wire import RunKey
+from evalengine_worker import failures, outcomes
+from evalengine_worker.capture import Output, Streams, current_output
+from evalengine_worker.case import Attempt
+from evalengine_worker.catalog import Catalog, FileInUse
+from evalengine_worker.hygiene import Hygiene, Snapshot
+from evalengine_worker.link import Link
+from evalengine_worker.project import LoadError, Project
+from evalengine_worker.tasks import make_task
+
+_GOODBYE_WAIT_S = 1.0
+_LEFT_BY_USER_CODE = (SystemExit, KeyboardInterrupt)
+
+_getpid = os.getpid
+
+
+class Worker:
+    """One worker process, from its Ready to its Goodbye."""
+
+    def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, streams: Streams) -> None:
+        self.worker: int | None = None
+        self.spill_dir: str | None = None
+        self.serial = asyncio.Lock()
+        self._loop = loop
+        self._streams = streams
+        self._log_path: str | None = None
+        self._link = Link(descriptor, loop, self._received)
+        self._commands: deque[wire.Command] = deque()
+        self._blocking: wire.Load | wire.UseFile | None = None
+        self._catalog: Catalog | None = None
+        self._files: dict[int, FileInUse | LoadError] = {}
+        self._running: dict[RunKey, Attempt] = {}
+        self._begun: set[RunKey] = set()
+        self._clean_context = contextvars.copy_context()
+        self._hygiene = Hygiene(streams)
+        self._is_over = False
+        loop.set_task_factory(make_task)
+        self.send = self._link.send
+
+    def serve(self) -> None:
+        """Say Ready, and serve until told to end."""
+        self.send(wire.Ready(pid=_getpid(), python=platform.python_version()))
+        while not self._is_over:
+            try:
+                self._loop.run_forever()
+            except _LEFT_BY_USER_CODE:
+                # A task that user code started raised it; asyncio lets it out of the loop, the worker goes on.
+                pass
+            self._run_blocking()
+        self._link.flush_now(_GOODBYE_WAIT_S)
+
+    # Commands
+
+    def _received(self, commands: list[wire.Command]) -> None:
+        self._commands += commands
+        self._carry_out()
+
+    def _carry_out(self) -> None:
+        """Carry out commands until one needs the loop to stand still."""
+        while self._commands and self._blocking is None:
+            command = self._commands.popleft()
+            match command:
+                case wire.RunCase():
+                    self._run_case(command)
+                case wire.CancelCase():
+                    attempt = self._running.get(command.key)
+                    if attempt is not None:
+                        attempt.cancel(command)
+                case wire.Load() | wire.UseFile():
+                    self._blocking = command
+                    self._loop.stop()
+                case wire.Configure():
+                    self._configure(command)
+                case wire.Shutdown():
+                    self.send(wire.Goodbye())
+                    self._is_over = True
+                    self._loop.stop()
+
+    def _configure(self, command: wire.Configure) -> None:
+        self.worker, self.spill_dir, self._log_path = command.worker, command.spill_dir, command.log_path
+        if command.log_path is not None:
+            _enable_fault_handler(self._streams.log.open(command.log_path))
+        sys.argv = [command.root]
+        project = Project(command, self._run_to_end)
+        project.enter()
+        self._catalog = Catalog(project, self._run_to_end)
+
+    def _run_to_end(self, awaitable: Awaitable[Any]) -> Any:
+        """Run something awaitable of a file that is being loaded, on the loop that agents will run on."""
+
+        async def wait() -> Any:
+            return await awaitable
+
+        return self._loop.run_until_complete(wait())
+
+    # Files
+
+    def _run_blocking(self) -> None:
+        command, self._blocking = self._blocking, None
+        if command is None or self._catalog is None:
+            return
+        before = Snapshot()
+        output = Output()
+        log_start = self._streams.log.size
+        token = current_output.set(output)
+        try:
+            if isinstance(command, wire.Load):
+                self._load(self._catalog, command, output, log_start)
+            else:
+                self._use(self._catalog, command)
+        finally:
+            current_output.reset(token)
+            output.is_open = False
+        self._streams.install()
+        if self._running:
+            self._hygiene.absorb(before)
+        else:
+            self._hygiene.learn_threads()
+        self._loop.call_soon(self._carry_out)
+
+    def _load(self, catalog: Catalog, command: wire.Load, output: Output, log_start: int) -> None:
+        try:
+            loaded = catalog.load(command)
+            count = 0
+            for case in loaded.planner.cases():
+                self.send(wire.CaseFound(file=command.file, case=case))
+                count += 1
+        except LoadError as error:
+            self._load_failed(command, error, self._printed(output, log_start))
+        except EvalEngineError as error:
+            self._load_failed(command, LoadError(str(error)), self._printed(output, log_start))
+        else:
+            self.send(
+                wire.FileLoaded(
+                    file=command.file,
+                    spec=loaded.spec,
+                    cases=count,
+                    warnings=[*loaded.warnings, *loaded.planner.warnings],
+                    has_entry_point=loaded.has_entry_point,
+                    output=self._printed(output, log_start),
+                    needs_model=loaded.needs_model,
+                )
+            )
+
+    def _load_failed(self, command: wire.Load, error: LoadError, output: str) -> None:
+        cause = error.__cause__
+        self.send(
+            wire.FileFailed(
+                file=command.file,
+                error=error.error,
+                traceback=None if cause is None or error.configuration else failures.describe(cause).traceback,
+                output=output,
+                configuration=error.configuration,
+            )
+        )
+
+    def _use(self, catalog: Catalog, command: wire.UseFile) -> None:
+        try:
+            self._files[command.file] = catalog.use(command.spec)
+        except LoadError as error:
+            self._files[command.file] = error
+
+    def _printed(self, output: Output, log_start: int) -> str:
+        """Return what was printed since, with what came by way of the log where nothing else ran."""
+        text = output.text()
+        if not self._running and self._streams.log.size > log_start:
+            text += self._streams.log.since(log_start, self._log_path)
+        return text
+
+    # Cases
+
+    def _run_case(self, command: wire.RunCase) -> None:
+        file = self._files.get(command.file)
+        if file is None or isinstance(file, LoadError):
+            self._refuse(command, file or LoadError(f"file {command.file} was not announced to this worker"))
+            return
+        attempt = Attempt(command, file, self)
+        self._running[command.key] = attempt
+        task = self._loop.create_task(attempt.run(), context=self._clean_context.copy())
+        attempt.start(task)
+
+    def _refuse(self, command: wire.RunCase, error: LoadError) -> None:
+        """Answer for a case whose file could be loaded elsewhere but not here."""
+        self.send(wire.Started(case=command.case, repeat=command.repeat, attempt=command.attempt))
+        result = outcomes.identified(command, wire.decode_case(command.payload), None, self.worker)
+        result.error = f"worker {self.worker} cannot use the file: {error.error}"
+        if error.__cause__ is not None:
+            result.traceback = failures.describe(error.__cause__).traceback
+        self.send(outcomes.finished(command, outcomes.encode(result), self.spill_dir, 0))
+
+    def begin(self, attempt: Attempt) -> None:
+        """Take note that an attempt's own code runs from here."""
+        if self._begun:
+            attempt.is_alone = False
+            for key in self._begun:
+                self._running[key].is_alone = False
+        else:
+            self._hygiene.begin()
+            attempt.log_start = self._streams.log.size
+        self._begun.add(attempt.command.key)
+
+    def end(self, attempt: Attempt, result: EvalCaseResult) -> int:
+        """Take note that an attempt is over; add notes and output; return what is left running here."""
+        key = attempt.command.key
+        del self._running[key]
+        if key not in self._begun:
+            return 0
+        self._begun.discard(key)
+        attempt.output.is_open = False
+        result.output = attempt.output.text()
+        if attempt.is_alone and self._streams.log.size > attempt.log_start:
+            result.output += self._streams.log.since(attempt.log_start, self._log_path)
+        threads = self._hygiene.leftover_threads()
+        if threads and attempt.is_alone:
+            result.notes.append(f"left {threads} thread{'s' if threads > 1 else ''} running")
+        if not self._begun:
+            self._settle(attempt, result)
+        return attempt.stubborn_tasks + threads + self._hygiene.has_children()
+
+    def _settle(self, attempt: Attempt, result: EvalCaseResult) -> None:
+        changes = self._hygiene.settle()
+        if attempt.is_alone:
+            result.notes += changes
+        else:
+            for change in changes:
+                self.send(wire.Notice(text=f"worker {self.worker}: one of several cases at once {change}"))
+        if self._loop.get_task_factory() is not make_task:
+            self._loop.set_task_factory(make_task)
+
+
+def _enable_fault_handler(descriptor: int) -> None:
+    import faulthandler
+
+    faulthandler.enable(descriptor, all_threads=True)

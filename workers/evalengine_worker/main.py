@@ -1,0 +1,36 @@
+"""The entry of a worker process: claim the standard streams, make a loop, serve, end.
+
+Everything the worker will need is imported by importing this module: afterwards the user's project comes first on
+``sys.path``. What is heavy or rare (``rouge_score``) is imported when it is needed.
+"""
+
+import asyncio
+import faulthandler  # noqa: F401 - imported before the project is on the path
+import os
+
+import evalengine._version
+import evalengine.authoring
+import evalengine.foreign  # noqa: F401 - eval files need these at once
+from evalengine_worker.capture import Streams, close_stdin
+from evalengine_worker.link import GARBLED
+from evalengine_worker.loop import Worker
+
+_exit = os._exit
+BROKEN = GARBLED + 1
+"""The exit code of a worker that fails by a fault of the engine."""
+
+
+def main(descriptor: int) -> None:
+    """Serve the coordinator at the other end of a socket, given by its descriptor. Never returns."""
+    try:
+        close_stdin()
+        streams = Streams()
+        loop = asyncio.SelectorEventLoop()
+        asyncio.set_event_loop(loop)
+        Worker(descriptor, loop, streams).serve()
+    except BaseException:  # noqa: BLE001 - the last word of a worker that is broken
+        import traceback
+
+        os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
+        _exit(BROKEN)
+    _exit(0)

@@ -1,0 +1,60 @@
+"""Synchronous user code runs in a thread of its own, in a copy of the case's context.
+
+A thread cannot be cancelled. Cancelling the task that waits for one takes effect when the thread has ended: until
+then the case is not over, and nobody is told that it were.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+THREAD_NAME = "evalengine-case"
+
+_Thread = threading.Thread
+
+
+class Outcome(NamedTuple):
+    """What a call came to: a value, or the exception it raised, of whatever kind."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+class _ThreadEnd(asyncio.Future[Outcome]):
+    """The end of a thread, which no cancellation hastens."""
+
+    def cancel(self, msg: Any | None = None) -> bool:  # noqa: ARG002
+        """Refuse: the waiting task is cancelled when the thread has ended."""
+        return False
+
+
+async def run_in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
+    """Call a function in a new thread and return its outcome; an exception is an outcome, never raised here."""
+    loop = asyncio.get_running_loop()
+    end = _ThreadEnd(loop=loop)
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        outcome = call(context.run, function, *args)
+        try:
+            loop.call_soon_threadsafe(_settle, end, outcome)
+        except RuntimeError:
+            pass  # The loop is closed: the process is ending.
+
+    _Thread(target=work, name=THREAD_NAME, daemon=True).start()
+    return await end
+
+
+def _settle(end: _ThreadEnd, outcome: Outcome) -> None:
+    if not end.done():
+        end.set_result(outcome)
+
+
+def call(function: Callable[..., Any], *args: Any) -> Outcome:
+    """Call a function; whatever it raises is its outcome."""
+    try:
+        return Outcome(function(*args))
+    except BaseException as error:  # noqa: BLE001 - SystemExit of an agent is the error of its case
+        return Outcome(error=error)
