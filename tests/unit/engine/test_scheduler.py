@@ -395,6 +395,14 @@ def test_a_worker_that_is_not_ready_in_time_is_killed():
     assert run.tell(Ticked(), at=60.0) == [Kill(0, "was not ready within 60 s")]
 
 
+def test_a_worker_that_starts_nothing_more_in_time_is_killed_too():
+    run = Run(2, budget=2, start_timeout_s=60.0)
+    run.start(0, 0)
+    assert run.scheduler.next_deadline() == 10.0
+    run.finish(0, 0, at=5.0)
+    assert run.scheduler.next_deadline() == 65.0
+
+
 def test_a_worker_that_starts_nothing_in_time_is_killed_and_its_case_waits_again():
     run = Run(1, start_timeout_s=60.0)
     assert run.tell(Ticked(), at=60.0) == [Kill(0, "did not start a case within 60 s")]
@@ -532,6 +540,15 @@ def test_a_case_that_alone_is_not_started_in_time_has_timed_out():
         run.lose(worker)
     assert of(Settle, run.last)[0].status is TIMEOUT
     assert "could not be started within 60 s" in of(Settle, run.last)[0].reason
+
+
+def test_a_case_proven_to_block_its_own_worker_before_its_start_has_timed_out():
+    run = Run(1, start_timeout_s=60.0)
+    run.tell(Ticked(), at=60.0)
+    assert of(Requeue, run.lose(0, proven=key(0)))[0].alone
+    run.tell(WorkerReady(1))
+    run.tell(Ticked(), at=120.0)
+    assert verdicts(run.lose(1, proven=key(0, attempt=2))) == [(0, TIMEOUT)]
 
 
 def test_workers_that_die_in_a_row_before_any_start_fail_the_engine():
