@@ -58,6 +58,13 @@ def test_alarms_are_due_in_order_however_often_they_were_set(settings):
     assert due == sorted(expected.values())
 
 
+def test_no_living_alarm_is_lost_among_many():
+    alarms, subjects = Alarms(), [Subject() for _ in range(500)]
+    for when, subject in enumerate(subjects):
+        alarms.set(subject, float(when))
+    assert [alarms.pop_due(1e9) for _ in subjects] == subjects
+
+
 def test_dead_alarms_do_not_pile_up():
     alarms, subjects = Alarms(), [Subject() for _ in range(4)]
     for when in range(10_000):
