@@ -386,6 +386,7 @@ class Tally:
             stats.avg_score = self._score_sums.get(name, 0.0) / scored if scored else 0.0
             stats.pass_rate = stats.passed / stats.total if stats.total else 0.0
         total, planned = self._usage[0], self.planned
+        # Sorted, since results are added in the order they finish in, which is another each time.
         return EvalSummary(
             total_cases=planned,
             passed_cases=self.counts[Status.PASSED],
@@ -394,9 +395,9 @@ class Tally:
             pass_rate=self.pass_rate,
             avg_duration_seconds=self._duration / planned if planned else 0.0,
             total_duration_seconds=self._duration,
-            criterion_stats=dict(self._criteria),
+            criterion_stats=dict(sorted(self._criteria.items())),
             total_token_usage=total,
-            per_case_token_usage=self._tokens,
+            per_case_token_usage=dict(sorted(self._tokens.items())),
             avg_tokens_per_case=total.total_tokens / planned if planned else 0.0,
             planned=planned,
             status_counts={status.value: count for status, count in self.counts.items()},

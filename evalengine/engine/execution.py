@@ -91,6 +91,7 @@ class Execution:
                 file_caps=caps,
             ),
             ready_workers=sorted(ready),
+            starting_workers=sorted(set(pool.workers) - ready),
             next_worker=next_worker,
         )
         self._perform: dict[type, Callable[..., None]] = {

@@ -13,16 +13,19 @@ from evalengine.engine.states import Attempt, IllegalFactError, Worker, WorkerSt
 class Fleet:
     """The workers that were neither released nor lost."""
 
-    def __init__(self, most: int, parallel: int, ready: Iterable[int], next_worker: int) -> None:
+    def __init__(self, most: int, parallel: int, next_worker: int) -> None:
         """Make a fleet of at most ``most`` workers, for at most ``parallel`` attempts at once."""
         self._workers: dict[int, Worker] = {}
         self._seats = min(most, parallel)
         """How many workers can be kept busy."""
         self._share = ceil(parallel / self._seats) if self._seats else 0
         self._next_worker = next_worker
-        for number in ready:
+
+    def take_over(self, numbers: Iterable[int], state: WorkerState) -> None:
+        """Add workers that live already, or that are starting."""
+        for number in numbers:
             self._workers[number] = Worker(number)
-            self._workers[number].state = WorkerState.READY
+            self._workers[number].state = state
             self._next_worker = max(self._next_worker, number + 1)
 
     @property
@@ -39,6 +42,10 @@ class Fleet:
         worker = self._workers[self._next_worker] = Worker(self._next_worker, alone=alone)
         self._next_worker += 1
         return worker
+
+    def starting(self) -> list[Worker]:
+        """Return the workers that are not ready yet."""
+        return [worker for worker in self._workers.values() if worker.state is WorkerState.STARTING]
 
     def remove(self, worker: Worker) -> None:
         """Forget a worker."""
@@ -66,7 +73,7 @@ class Fleet:
         """
         shared = [worker for worker in self._workers.values() if not worker.alone]
         ready = [worker for worker in shared if worker.state is WorkerState.READY]
-        if share_with_starting and any(worker.state is WorkerState.STARTING for worker in shared):
+        if share_with_starting and any(not worker.alone for worker in self.starting()):
             ready = [worker for worker in ready if len(worker.attempts) < self._share]
         return min(ready, key=_load, default=None)
 

@@ -73,14 +73,26 @@ class Scheduler:
     """Decides; performs nothing. ``now`` is monotonic seconds and never goes back."""
 
     def __init__(
-        self, tasks: Sequence[Task], limits: Limits, *, ready_workers: Iterable[int] = (), next_worker: int = 0
+        self,
+        tasks: Sequence[Task],
+        limits: Limits,
+        *,
+        ready_workers: Iterable[int] = (),
+        starting_workers: Iterable[int] = (),
+        next_worker: int = 0,
     ) -> None:
-        """Take the plan; ``ready_workers`` live already, new ones are numbered from ``next_worker`` on."""
+        """Take the plan.
+
+        ``ready_workers`` live already, ``starting_workers`` are on their way and will be told of as ready or
+        lost; new ones are numbered from ``next_worker`` on.
+        """
         self._tasks = tasks
         self._limits = limits
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
         self._suspects: deque[int] = deque()
-        self._fleet = Fleet(limits.workers, most_in_flight(tasks, limits), ready_workers, next_worker)
+        self._fleet = Fleet(limits.workers, most_in_flight(tasks, limits), next_worker)
+        self._fleet.take_over(ready_workers, WorkerState.READY)
+        self._fleet.take_over(starting_workers, WorkerState.STARTING)
         self._in_flight = 0
         self._verdicts = dict.fromkeys(Status, 0)
         self._settled = 0
@@ -99,6 +111,8 @@ class Scheduler:
         """Give the first commands; called once, before any fact."""
         for worker in self._fleet.surplus():
             self._release(worker)
+        for worker in self._fleet.starting():
+            self._alarms.set(worker, now + self._limits.start_timeout_s)
         for _ in range(self._fleet.free_seats):
             self._spawn(now, alone=False)
         return self._advance(now)

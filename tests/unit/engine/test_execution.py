@@ -22,6 +22,7 @@ class FakePool:
         self.killed = []
         self.stopped = []
         self.started = []
+        self.workers = []
 
     def send(self, worker, command):
         self.sent.append((worker, command))

@@ -707,3 +707,29 @@ def test_the_last_failure_of_a_complete_run_stops_nothing():
 def test_limits_below_one_are_refused(limits):
     with pytest.raises(ValueError, match="at least 1"):
         Limits(**{"budget": 1, "workers": 1, **limits})
+
+
+def test_workers_that_are_starting_already_are_waited_for_and_not_doubled():
+    scheduler = Scheduler(
+        [Task(case, 0, 0, 60.0) for case in range(4)],
+        Limits(budget=4, workers=2),
+        ready_workers=[1],
+        starting_workers=[2],
+        next_worker=3,
+    )
+
+    first = scheduler.start(0.0)
+    then = scheduler.handle(WorkerReady(2), 1.0)
+
+    assert not [command for command in [*first, *then] if isinstance(command, Spawn)]
+    assert [command.worker for command in [*first, *then] if isinstance(command, Dispatch)] == [1, 1, 2, 2]
+
+
+def test_a_worker_that_was_starting_already_must_be_ready_in_time_too():
+    scheduler = Scheduler(
+        [Task(0, 0, 0, 60.0)], Limits(budget=1, workers=1, start_timeout_s=5.0), starting_workers=[1], next_worker=2
+    )
+    scheduler.start(0.0)
+
+    assert scheduler.next_deadline() == 5.0
+    assert [type(command) for command in scheduler.handle(Ticked(), 5.0)] == [Kill]
