@@ -144,7 +144,7 @@ class _Bytes(io.RawIOBase):
         return len(content)
 
     def writable(self) -> bool:
-        """It is."""
+        """Say that it is."""
         return True
 
     def fileno(self) -> int:
@@ -186,7 +186,7 @@ class Router(io.TextIOBase):
         return len(text)
 
     def writable(self) -> bool:
-        """It is."""
+        """Say that it is."""
         return True
 
     def isatty(self) -> bool:

@@ -83,10 +83,9 @@ class Attempt:
         """Run it to its end, which is a Finished frame in every case."""
         self._is_running = True
         command = self.command
-        result = outcomes.identified(command, None, self._file.spec, self._surroundings.worker)
+        case = wire.decode_case(command.payload)
+        result = outcomes.identified(command, case, self._file.spec, self._surroundings.worker)
         try:
-            case = wire.decode_case(command.payload)
-            result = outcomes.identified(command, case, self._file.spec, self._surroundings.worker)
             if not self._is_cancelled():
                 await self._run_agent_in_turn(case, result)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is this case's

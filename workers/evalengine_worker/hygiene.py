@@ -5,6 +5,7 @@ several cases in flight nobody can tell whose change it was, and undoing it woul
 What importing a file changed is meant, and stays.
 """
 
+import _signal
 import gc
 import os
 import signal
@@ -17,7 +18,8 @@ from typing import Any
 from evalengine_worker.capture import Streams
 from evalengine_worker.threads import THREAD_NAME
 
-_signal_handler = signal.getsignal
+# signal.getsignal makes an enum of every answer, which takes longer than all the rest.
+_signal_handler = _signal.getsignal
 _SIGNALS = tuple(
     number
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGQUIT")
@@ -44,6 +46,19 @@ class Snapshot:
         self.filters = warnings.filters[:]
         self.modules = len(sys.modules)
         self.collects = gc.isenabled()
+
+    def equals(self, other: "Snapshot") -> bool:
+        """Tell whether nothing differs that is anybody's doing."""
+        return (
+            self.environ == other.environ
+            and self.folder == other.folder
+            and self.path == other.path
+            and self.handlers == other.handlers
+            and self.recursion == other.recursion
+            and self.umask == other.umask
+            and self.collects == other.collects
+            and (self.modules != other.modules or self.filters == other.filters)
+        )
 
     def absorb(self, before: "Snapshot", after: "Snapshot") -> None:
         """Take over what changed between two other snapshots, since it was meant."""
@@ -77,15 +92,18 @@ class Hygiene:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._baseline = Snapshot()
+        self._is_current = False
         self._own_threads = _threads()
 
     def begin(self) -> None:
-        """Note the state before a case that runs alone so far."""
-        self._baseline = Snapshot()
+        """Note the state before a case that runs alone so far; after a case that changed nothing it is known."""
+        if not self._is_current:
+            self._baseline = Snapshot()
 
     def learn_threads(self) -> None:
         """Take the threads that run now for the project's own: imports started them."""
         self._own_threads |= _threads()
+        self._is_current = False
 
     def absorb(self, before: Snapshot) -> None:
         """Take what changed since ``before`` for meant: a file was imported while cases ran."""
@@ -95,10 +113,21 @@ class Hygiene:
     def settle(self) -> list[str]:
         """Undo what changed; return in words what it was."""
         was, now = self._baseline, Snapshot()
+        told = [] if now.equals(was) else self._undo(was, now)
+        self._is_current = not told
+        if self._is_current:
+            self._baseline = now
+        if self._streams.install():
+            told.append("the standard streams")
+        if self._streams.log.reconnect():
+            told.append("file descriptors 1 or 2")
+        return [f"changed {words}; restored" for words in told]
+
+    def _undo(self, was: Snapshot, now: Snapshot) -> list[str]:
         if now.modules != was.modules:
             # Libraries set filters when they are imported; that is no case's doing.
             was.filters = now.filters
-        told = [
+        return [
             words
             for words, changed, restore in (
                 ("the working directory", now.folder != was.folder, self._restore_folder),
@@ -112,11 +141,6 @@ class Hygiene:
             )
             if changed and restore()
         ]
-        if self._streams.install():
-            told.append("the standard streams")
-        if self._streams.log.reconnect():
-            told.append("file descriptors 1 or 2")
-        return [f"changed {words}; restored" for words in told]
 
     def _restore_folder(self) -> bool:
         if self._baseline.folder is None:

@@ -6,6 +6,7 @@ commands behind it wait. User code that stops the loop, or leaves it with System
 """
 
 import asyncio
+import contextlib
 import contextvars
 import os
 import platform
@@ -17,7 +18,6 @@ from typing import Any
 from evalengine import wire
 from evalengine.errors import EvalEngineError
 from evalengine.results import EvalCaseResult
-from evalengine.wire import RunKey
 from evalengine_worker import failures, outcomes
 from evalengine_worker.capture import Output, Streams, current_output
 from evalengine_worker.case import Attempt
@@ -28,7 +28,6 @@ from evalengine_worker.project import LoadError, Project
 from evalengine_worker.tasks import make_task
 
 _GOODBYE_WAIT_S = 1.0
-_LEFT_BY_USER_CODE = (SystemExit, KeyboardInterrupt)
 
 _getpid = os.getpid
 
@@ -48,8 +47,8 @@ class Worker:
         self._blocking: wire.Load | wire.UseFile | None = None
         self._catalog: Catalog | None = None
         self._files: dict[int, FileInUse | LoadError] = {}
-        self._running: dict[RunKey, Attempt] = {}
-        self._begun: set[RunKey] = set()
+        self._running: dict[wire.RunKey, Attempt] = {}
+        self._begun: set[wire.RunKey] = set()
         self._clean_context = contextvars.copy_context()
         self._hygiene = Hygiene(streams)
         self._is_over = False
@@ -60,11 +59,9 @@ class Worker:
         """Say Ready, and serve until told to end."""
         self.send(wire.Ready(pid=_getpid(), python=platform.python_version()))
         while not self._is_over:
-            try:
+            # A task that user code started may raise these; asyncio lets them out of the loop, the worker goes on.
+            with contextlib.suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()
-            except _LEFT_BY_USER_CODE:
-                # A task that user code started raised it; asyncio lets it out of the loop, the worker goes on.
-                pass
             self._run_blocking()
         self._link.flush_now(_GOODBYE_WAIT_S)
 

@@ -6,6 +6,7 @@ code that may raise, sleep, or return a gigabyte.
 """
 
 import base64
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ class Plain:
         self._characters_left -= len(clean)
         return clean
 
-    def _convert(self, value: Any, depth: int) -> Any:
+    def _convert(self, value: Any, depth: int) -> Any:  # noqa: PLR0911 - a table, the frequent kinds first
         kind = type(value)
         if kind is str:
             return self.text(value)
@@ -132,15 +133,13 @@ class Plain:
         return plain
 
     def _other(self, value: Any, depth: int) -> Any:
-        try:
+        with contextlib.suppress(Exception):  # The value's own methods are user code.
             for kinds, convert in _CONVERSIONS:
                 if isinstance(value, kinds):
                     return convert(self, value, depth)
             structured = _fields(value)
             if structured is not None:
                 return self._convert(structured, depth + 1)
-        except Exception:  # noqa: BLE001 - the value's own methods are user code
-            pass
         name = clean_text(type_name(value), 200)
         return self._lost(f"a value of type {name} is shown by its type only", f"<{name} object>")
 

@@ -212,11 +212,7 @@ def read_config(module: ModuleType, label: str, run: Run) -> EvalConfig | None:
             value = function()
             if hasattr(value, "__await__"):
                 value = run(value)
-        if value is None:
-            raise LoadError(f"{label}: get_eval_config() returned None; it must return an EvalConfig")
         return as_eval_config(value)
-    except LoadError:
-        raise
     except ConfigurationError as error:
         raise LoadError(f"{label}: {error}", configuration=True) from error
     except BaseException as error:

@@ -1,7 +1,6 @@
 """Which asyncio tasks belong to which case: those created in its context, by itself or by other tasks of it."""
 
 import asyncio
-from collections.abc import Coroutine
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,7 +13,7 @@ Tasks = set[asyncio.Task[Any]]
 current_tasks: ContextVar[Tasks | None] = ContextVar("evalengine_tasks", default=None)
 
 
-def make_task(loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **options: Any) -> asyncio.Task[Any]:
+def make_task(loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> asyncio.Task[Any]:
     """Make a task and note whose it is; the loop's task factory."""
     task = _Task(coro, loop=loop, **options)
     context = options.get("context")

@@ -5,6 +5,7 @@ then the case is not over, and nobody is told that it were.
 """
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
@@ -38,10 +39,8 @@ async def run_in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
 
     def work() -> None:
         outcome = call(context.run, function, *args)
-        try:
+        with contextlib.suppress(RuntimeError):  # The loop may be closed: the process is ending.
             loop.call_soon_threadsafe(_settle, end, outcome)
-        except RuntimeError:
-            pass  # The loop is closed: the process is ending.
 
     _Thread(target=work, name=THREAD_NAME, daemon=True).start()
     return await end

@@ -7,6 +7,8 @@ from typing import Any
 
 def get(value: Any, name: str) -> Any:
     """Return the item or attribute of that name; None where there is none, it raises, or it is a method."""
+    if type(value) is dict:
+        return value.get(name)
     try:
         found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     except Exception:  # noqa: BLE001 - properties are user code

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 from evalengine_worker.agents.calling import (
@@ -54,7 +55,7 @@ class FunctionAgent:
 
 def _call(function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
     value = function(*args, **named)
-    return read_generator(value) if inspect.isgenerator(value) else value
+    return read_generator(value) if isinstance(value, GeneratorType) else value
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -159,7 +159,9 @@ def read_call(value: Any, plain: Plain) -> ToolCall:
     name = get(source, "name") or get(source, "tool_name") or get(value, "tool")
     if name is None and isinstance(function, str):
         name = function
-    args = next((found for key in ("args", "arguments", "input") if (found := get(source, key)) is not None), {})
+    args: Any = next(
+        (found for key in ("args", "arguments", "input") if (found := get(source, key)) is not None), {}
+    )
     result = next((found for key in ("result", "output", "error") if (found := get(value, key)) is not None), None)
     call_id = next((found for key in ("call_id", "id", "tool_call_id") if (found := get(value, key))), None)
     if not isinstance(name, str):

@@ -5,7 +5,6 @@ They are given ``{"messages": […]}`` and a config with the case's thread and u
 """
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from evalengine_worker.agents.calling import Parameter, parameters
@@ -18,9 +17,9 @@ class RunnableAgent:
     """Invokes a graph or runnable."""
 
     def __init__(self, runnable: Any) -> None:
-        method = getattr(runnable, "ainvoke", None)
-        self.is_sync = not callable(method)
-        self._invoke: Callable[..., Any] = runnable.invoke if self.is_sync else method
+        awaited: Any = getattr(runnable, "ainvoke", None)
+        self.is_sync = not callable(awaited)
+        self._invoke: Any = runnable.invoke if self.is_sync else awaited
         known = parameters(self._invoke)
         self._first: Parameter | None = known[0] if known else None
         self._takes_config = known is None or len(known) > 1

@@ -6,7 +6,7 @@ a value that it returns.
 
 import inspect
 from collections.abc import AsyncGenerator, Generator
-from types import GeneratorType
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from evalengine_worker.threads import Outcome, run_in_thread
@@ -21,7 +21,7 @@ async def settle(value: Any) -> Outcome:
         if type(value) in _SETTLED:
             break
         try:
-            if inspect.isasyncgen(value):
+            if isinstance(value, AsyncGeneratorType):
                 value = await _read_async(value)
             elif inspect.isawaitable(value):
                 value = await value
