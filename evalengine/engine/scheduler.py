@@ -108,7 +108,9 @@ class Scheduler:
         self._commands: list[Command] = []
 
     def start(self, now: float) -> list[Command]:
-        """Give the first commands; called once, before any fact."""
+        """Give the first commands; called once, before any fact but a request to stop."""
+        if self._over:
+            return []
         for worker in self._fleet.surplus():
             self._release(worker)
         for worker in self._fleet.starting():

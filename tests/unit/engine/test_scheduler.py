@@ -674,6 +674,13 @@ def test_once_stopping_waiting_suspects_are_not_run_and_the_loss_is_the_workers(
     assert of(ReportLoss, run.last) == [ReportLoss(0, "killed by SIGSEGV", [key(0), key(1)])]
 
 
+def test_a_stop_before_the_start_is_the_end():
+    scheduler = Scheduler([Task(0, 0, 0, 10.0)], Limits(budget=1, workers=1), ready_workers=[0])
+    stopped = scheduler.handle(StopRequested("Ctrl-C"), 0.0)
+    assert stopped[-2:] == [Settle(key(0), NOT_RUN, "Ctrl-C"), EndRun()]
+    assert scheduler.start(0.0) == []
+
+
 def test_a_stop_before_anything_is_ready_ends_the_run():
     run = Run(1, ready=0)
     assert run.tell(StopRequested("Ctrl-C")) == [
