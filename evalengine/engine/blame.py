@@ -38,6 +38,14 @@ class Outcome(Enum):
     SUSPECT = auto()
 
 
+VERDICTS = {
+    Outcome.CRASHED: Status.CRASHED,
+    Outcome.TIMEOUT: Status.TIMEOUT,
+    Outcome.NOT_RUN: Status.NOT_RUN,
+}
+"""The outcomes that end a case; after the others it waits again."""
+
+
 def judge(
     worker: Worker, proven: RunKey | None, *, grace_s: float, stopping: bool, unstarted_losses: Mapping[int, int]
 ) -> list[tuple[Attempt, Outcome]]:
@@ -99,3 +107,12 @@ def _unstarted(worker: Worker, losses: int) -> Outcome:
     if losses < _PATIENCE:
         return Outcome.SUSPECT
     return Outcome.TIMEOUT if worker.state is WorkerState.KILLED else Outcome.CRASHED
+
+
+def explain(attempt: Attempt, status: Status, waited_s: float, cause: str) -> str:
+    """Say a verdict in one line; ``waited_s`` is what the attempt, or its start, was given."""
+    if status is Status.CRASHED:
+        return f"the worker process died: {cause}"
+    if attempt.overdue:
+        return f"timed out after {waited_s:g} s and could not be cancelled; worker: {cause}"
+    return f"could not be started within {waited_s:g} s; worker: {cause}"

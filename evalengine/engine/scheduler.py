@@ -39,7 +39,7 @@ from collections.abc import Iterable, Sequence
 
 from evalengine.engine import commands, facts
 from evalengine.engine.alarms import Alarms
-from evalengine.engine.blame import Outcome, judge
+from evalengine.engine.blame import VERDICTS, Outcome, explain, judge
 from evalengine.engine.commands import Command
 from evalengine.engine.facts import Fact
 from evalengine.engine.fleet import Fleet
@@ -61,12 +61,6 @@ from evalengine.wire import RunKey
 __all__ = ["Counts", "IllegalFactError", "Limits", "Scheduler", "Task"]
 
 _FAILURES = ERROR_STATUSES | {Status.FAILED}
-
-_VERDICTS = {
-    Outcome.CRASHED: Status.CRASHED,
-    Outcome.TIMEOUT: Status.TIMEOUT,
-    Outcome.NOT_RUN: Status.NOT_RUN,
-}
 
 
 class Scheduler:
@@ -220,7 +214,10 @@ class Scheduler:
         incident = Incident(worker.id, cause)
         for attempt, outcome in outcomes:
             self._take_off(attempt)
-            self._conclude(attempt, outcome, incident)
+            if outcome in VERDICTS:
+                self._settle(attempt, VERDICTS[outcome], incident)
+            else:
+                self._requeue(attempt, incident, alone=outcome is Outcome.SUSPECT)
 
     def _tick(self, now: float) -> None:
         while (subject := self._alarms.pop_due(now)) is not None:
@@ -282,14 +279,16 @@ class Scheduler:
             for attempt, _ in outcomes:
                 self._unstarted_losses[attempt.index] = self._unstarted_losses.get(attempt.index, 0) + 1
 
-    def _conclude(self, attempt: Attempt, outcome: Outcome, incident: Incident) -> None:
-        """Give an attempt whose worker was lost its verdict, or let its case wait again."""
-        if outcome in _VERDICTS:
-            reason = self._explain(attempt, outcome, incident.cause)
-            self._commands.append(commands.Settle(attempt.key, _VERDICTS[outcome], reason, incident.worker))
-            self._record(attempt.index, _VERDICTS[outcome], blamed=outcome is not Outcome.NOT_RUN)
-            return
-        alone = outcome is Outcome.SUSPECT
+    def _settle(self, attempt: Attempt, status: Status, incident: Incident) -> None:
+        """Give an attempt whose worker was lost its verdict."""
+        waited_s = self._tasks[attempt.index].timeout_s if attempt.overdue else self._limits.start_timeout_s
+        reason = self._stop_reason if status is Status.NOT_RUN else None
+        reason = reason or explain(attempt, status, waited_s, incident.cause)
+        self._commands.append(commands.Settle(attempt.key, status, reason, incident.worker))
+        self._record(attempt.index, status, blamed=status is not Status.NOT_RUN)
+
+    def _requeue(self, attempt: Attempt, incident: Incident, *, alone: bool) -> None:
+        """Let the case of an attempt whose worker was lost wait again."""
         self._attempts[attempt.index] = attempt.key.attempt + 1
         self._commands.append(commands.Requeue(attempt.key, f"its worker was lost: {incident.cause}", alone))
         if alone:
@@ -297,16 +296,6 @@ class Scheduler:
             self._suspects.append(attempt.index)
         else:
             self._line.add(attempt.index)
-
-    def _explain(self, attempt: Attempt, outcome: Outcome, cause: str) -> str:
-        if outcome is Outcome.CRASHED:
-            return f"the worker process died: {cause}"
-        if outcome is Outcome.NOT_RUN:
-            return self._stop_reason or cause
-        if attempt.overdue:
-            timeout_s = self._tasks[attempt.index].timeout_s
-            return f"timed out after {timeout_s:g} s and could not be cancelled; worker: {cause}"
-        return f"could not be started within {self._limits.start_timeout_s:g} s; worker: {cause}"
 
     def _record(self, index: int, status: Status, *, blamed: bool = False) -> None:
         self._verdicts[status] += 1
