@@ -47,7 +47,7 @@ VERDICTS = {
 
 
 def judge(
-    worker: Worker, proven: RunKey | None, *, grace_s: float, stopping: bool, unstarted_losses: Mapping[int, int]
+    worker: Worker, proven: RunKey | None, grace_s: float, unstarted_losses: Mapping[int, int], *, stopping: bool
 ) -> list[tuple[Attempt, Outcome]]:
     """Say what becomes of each attempt, in the order they were sent.
 

@@ -40,8 +40,6 @@ from collections.abc import Iterable, Sequence
 from evalengine.engine import commands, facts
 from evalengine.engine.alarms import Alarms
 from evalengine.engine.blame import VERDICTS, Outcome, explain, judge
-from evalengine.engine.commands import Command
-from evalengine.engine.facts import Fact
 from evalengine.engine.fleet import Fleet
 from evalengine.engine.incidents import Incident, Incidents
 from evalengine.engine.plan import Counts, Limits, Task, most_in_flight
@@ -75,11 +73,7 @@ class Scheduler:
         starting_workers: Iterable[int] = (),
         next_worker: int = 0,
     ) -> None:
-        """Take the plan.
-
-        ``ready_workers`` live already, ``starting_workers`` are on their way and will be told of as ready or
-        lost; new ones are numbered from ``next_worker`` on.
-        """
+        """Take the plan, and the workers there are; new ones are numbered from ``next_worker`` on."""
         self._tasks = tasks
         self._limits = limits
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
@@ -99,9 +93,9 @@ class Scheduler:
         self._deaths = 0
         self._stop_reason: str | None = None
         self._over = False
-        self._commands: list[Command] = []
+        self._commands: list[commands.Command] = []
 
-    def start(self, now: float) -> list[Command]:
+    def start(self, now: float) -> list[commands.Command]:
         """Give the first commands; called once, before any fact but a request to stop."""
         if self._over:
             return []
@@ -113,7 +107,7 @@ class Scheduler:
             self._spawn(now, alone=False)
         return self._advance(now)
 
-    def handle(self, fact: Fact, now: float) -> list[Command]:
+    def handle(self, fact: facts.Fact, now: float) -> list[commands.Command]:
         """Take one fact and return what is to be done, in order.
 
         Raises IllegalFactError, and changes nothing, for a fact that cannot be true.
@@ -144,7 +138,7 @@ class Scheduler:
 
     # Facts
 
-    def _take(self, fact: Fact, now: float) -> None:
+    def _take(self, fact: facts.Fact, now: float) -> None:
         match fact:
             case facts.Ticked():
                 self._tick(now)
@@ -201,13 +195,8 @@ class Scheduler:
         self._record(attempt.index, fact.status)
 
     def _lose_worker(self, worker: Worker, cause: str, proven: RunKey | None) -> None:
-        outcomes = judge(
-            worker,
-            proven,
-            grace_s=self._limits.grace_s,
-            stopping=self._stop_reason is not None,
-            unstarted_losses=self._unstarted_losses,
-        )
+        stopping = self._stop_reason is not None
+        outcomes = judge(worker, proven, self._limits.grace_s, self._unstarted_losses, stopping=stopping)
         self._fleet.remove(worker)
         worker.alarm_at = None
         self._count_death(worker, outcomes)
@@ -314,7 +303,7 @@ class Scheduler:
 
     # What is done next
 
-    def _advance(self, now: float) -> list[Command]:
+    def _advance(self, now: float) -> list[commands.Command]:
         self._heed_max_failures()
         stopping = self._stop_reason is not None
         while not stopping and self._in_flight < self._limits.budget:
