@@ -12,7 +12,6 @@ from typing import Protocol
 
 from evalengine import wire
 from evalengine.cases import EvalCase
-from evalengine.errors import EngineError
 from evalengine.recording import CaseContext, Recorder, recording, unattributed
 from evalengine.results import EvalCaseResult, Status
 from evalengine_worker import failures, outcomes
@@ -102,7 +101,7 @@ class Attempt:
 
     async def _run_agent(self, case: EvalCase, result: EvalCaseResult) -> None:
         if not case.conversation:
-            raise EngineError("scenarios need a simulated user, and no model client is configured")
+            raise failures.PlainlyToldError("scenarios need a simulated user, and no model client is configured")
         self._say_started()
         result.started_at, started = _wall_clock(), _monotonic()
         self._surroundings.begin(self)

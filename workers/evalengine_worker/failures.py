@@ -28,7 +28,11 @@ class Failure(NamedTuple):
 
     error: str
     """``TypeName: message``, one line."""
-    traceback: str
+    traceback: str | None
+
+
+class PlainlyToldError(Exception):
+    """An error of a case that the engine itself found: its message says it all, and no code of the user's raised."""
 
 
 def message(error: BaseException) -> str:
@@ -48,6 +52,8 @@ def one_line(error: BaseException) -> str:
 
 def describe(error: BaseException) -> Failure:
     """Return the line and the traceback of an exception."""
+    if isinstance(error, PlainlyToldError):
+        return Failure(message(error), None)
     with namespaces.own_modules():
         return Failure(one_line(error), _bounded(_formatted(error)))
 

@@ -22,17 +22,16 @@ _EVALUATION_API = frozenset({"agentflow", "evalengine"})
 def import_file(path: str, root: str) -> ModuleType:
     """Import a file, or return it where it is imported already. Raises whatever its code raises."""
     path = os.path.abspath(path)  # noqa: PTH100 - a string is what module specs have
+    folder = str(Path(path).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     argv = sys.argv
     sys.argv = [path]
     try:
         name = dotted_name(path, root)
-        module = importlib.import_module(name) if name else _import_apart(path)
+        return importlib.import_module(name) if name else _import_apart(path)
     finally:
         sys.argv = argv
-    folder = str(Path(path).parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return module
 
 
 def dotted_name(path: str, root: str) -> str | None:

@@ -15,6 +15,7 @@ from evalengine.results import TokenUsage
 from evalengine_worker.agents import chat
 from evalengine_worker.agents.fields import get, is_text, to_arguments
 from evalengine_worker.agents.usage import read_usage
+from evalengine_worker.failures import PlainlyToldError
 from evalengine_worker.plain import Plain, type_name
 
 TEXT_FIELDS = ("response", "output", "content", "answer")
@@ -24,7 +25,7 @@ ACCEPTED = (
 )
 
 
-class UnreadableResultError(Exception):
+class UnreadableResultError(PlainlyToldError):
     """An agent returned something that is no answer."""
 
 
