@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from worker_peer import WorkerPeer, write_project
 
-AGENTS = '''
+AGENTS = """
 import asyncio, functools, json
 from dataclasses import dataclass, field
 from types import SimpleNamespace as Object
@@ -153,7 +153,7 @@ class Uncompiled:
 uncompiled = Uncompiled()
 def make(): return async_messages
 async def make_async(): return async_messages
-'''
+"""
 
 EVALS = """
 from agentflow.qa.evaluation import EvalSet, EvalSetBuilder, CriteriaConfig, EvalConfig

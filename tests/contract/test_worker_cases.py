@@ -145,7 +145,15 @@ def test_a_result_says_where_it_comes_from_and_when(start):
     peer, loaded, [case] = start("def app(query: str): return query")
     peer.send(peer.run_command(loaded, case, repeat=2, attempt=3))
     [result] = peer.results(1).values()
-    found = (result.label, result.file, result.set_id, result.set_name, result.repeat, result.attempts, result.worker)
+    found = (
+        result.label,
+        result.file,
+        result.set_id,
+        result.set_name,
+        result.repeat,
+        result.attempts,
+        result.worker,
+    )
     assert found == ("evals/x_eval.py::c0", "evals/x_eval.py", "s", "s", 2, 3, 1)
     assert result.started_at + result.duration_seconds == pytest.approx(result.finished_at)
 
@@ -173,7 +181,9 @@ def test_a_long_result_goes_through_a_file(start, tmp_path):
 
 
 def test_output_is_bounded_at_its_head_and_tail(start):
-    agent = "def app(query: str):\n    print('head')\n    print('x' * 10_000_000)\n    print('tail')\n    return query"
+    agent = (
+        "def app(query: str):\n    print('head')\n    print('x' * 10_000_000)\n    print('tail')\n    return query"
+    )
     _, [result] = run_all(start, agent)
     assert len(result.output) < 70_000
     assert result.output.startswith("head\n")
@@ -359,7 +369,7 @@ def test_the_worker_outlives_what_is_done_to_its_loop(start, name):
 
 
 def test_a_fork_that_comes_back_from_the_agent_ends_without_a_word(start):
-    peer, results = run_all(start, "import os\nasync def app(query: str):\n    os.fork()\n    return query", count=1)
+    _, results = run_all(start, "import os\nasync def app(query: str):\n    os.fork()\n    return query", count=1)
     assert [result.status for result in results] == [Status.PASSED]
 
 

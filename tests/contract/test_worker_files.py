@@ -103,7 +103,10 @@ SCENARIOS = [ConversationScenario(scenario_id="s1", description="what", starting
 def get_eval_set(): return make("s", "a")
 """
     loaded, cases = load(start, text)
-    assert [(case.eval_id, case.name, case.is_scenario) for case in cases] == [("s1", "what", True), ("a", "", False)]
+    assert [(case.eval_id, case.name, case.is_scenario) for case in cases] == [
+        ("s1", "what", True),
+        ("a", "", False),
+    ]
     assert wire.decode_case(cases[0].payload).scenario.max_turns == 4
     assert loaded.needs_model == ["scenarios"]
 
@@ -115,7 +118,10 @@ def test_a_function_with_parameters_is_warned_about_and_not_called(start):
 
 
 def test_an_imported_function_is_not_an_entry_point(start):
-    files = {"helpers.py": f"{IMPORTS}\ndef cases() -> EvalSet: return make('s', 'a')", "evals/x_eval.py": "from helpers import cases"}
+    files = {
+        "helpers.py": f"{IMPORTS}\ndef cases() -> EvalSet: return make('s', 'a')",
+        "evals/x_eval.py": "from helpers import cases",
+    }
     loaded, cases = start(files).load("evals/x_eval.py")
     assert (cases, loaded.has_entry_point) == ([], False)
 
@@ -127,7 +133,10 @@ def test_skip_and_tags_are_told(start):
 
 
 def test_json_sets_are_loaded(start):
-    case = {"eval_id": "a", "conversation": [{"invocation_id": "", "user_content": {"role": "user", "parts": [{"text": "hi"}]}}]}
+    case = {
+        "eval_id": "a",
+        "conversation": [{"invocation_id": "", "user_content": {"role": "user", "parts": [{"text": "hi"}]}}],
+    }
     peer = start({"evals/x.evalset.json": json.dumps({"eval_set_id": "s", "eval_cases": [case]})})
     assert ids(peer.load("evals/x.evalset.json")[1]) == ["a"]
 
@@ -218,7 +227,9 @@ def test_a_broken_confeval_is_an_error_of_each_file(start, tmp_path):
 
 
 def test_custom_criteria_of_the_file_judge(start):
-    text = CASES + """
+    text = (
+        CASES
+        + """
 from evalengine.criteria.custom import criterion
 @criterion(threshold=0.5)
 def short(execution, case): return len(execution.actual_response) < 100
@@ -230,6 +241,7 @@ async def polite(execution, case):
 def broken(execution, case): raise ValueError("no")
 EVAL_CONFIG = EvalConfig(criteria=CriteriaConfig(custom=[short, polite, broken]))
 """
+    )
     peer = start({"evals/x_eval.py": IMPORTS + text})
     [result] = peer.run_file("evals/x_eval.py").values()
     assert [(each.criterion, each.score, each.passed) for each in result.criterion_results] == [
@@ -269,7 +281,9 @@ def test_a_file_is_needed_elsewhere_only_for_more_than_its_cases(start, text):
 
 
 def test_files_are_real_modules_with_unique_names(start):
-    text = IMPORTS + """
+    text = (
+        IMPORTS
+        + """
 import sys, pickle
 from dataclasses import dataclass
 @dataclass
@@ -283,6 +297,7 @@ from .sibling import WORD
 def get_eval_set(): return make(WORD, __name__)
 if __name__ == "__main__": raise SystemExit
 """
+    )
     files = {f"{folder}/{name}": content
              for folder in ("evals", "other-evals", "pkg/evals")
              for name, content in (("x_eval.py", text), ("sibling.py", f"WORD = {folder!r}"))}  # fmt: skip

@@ -38,7 +38,12 @@ def app(query: str):
 
 @pytest.fixture
 def project(tmp_path):
-    files = {f"{name}.py" if name in ("msgspec", "queue", "token", "code", "uuid") else f"{name}/__init__.py": "MINE = 'mine'" for name in OWN}
+    files = {
+        f"{name}.py"
+        if name in ("msgspec", "queue", "token", "code", "uuid")
+        else f"{name}/__init__.py": "MINE = 'mine'"
+        for name in OWN
+    }
     shadows = {"collections/notes.txt": "a folder without code shadows nothing", "types.py": "raise SystemExit"}
     return write_project(tmp_path, {**files, **shadows, "graph/agent.py": AGENT, "tests/x_eval.py": EVALS})
 

@@ -32,7 +32,7 @@ class Failure(NamedTuple):
 
 
 class PlainlyToldError(Exception):
-    """An error of a case that the engine itself found: its message says it all, and no code of the user's raised."""
+    """An error of a case that the engine itself found: its message says it all, and no user code raised."""
 
 
 def message(error: BaseException) -> str:

@@ -5,7 +5,7 @@ several cases in flight nobody can tell whose change it was, and undoing it woul
 What importing a file changed is meant, and stays.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import gc
 import os
 import signal
