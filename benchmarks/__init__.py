@@ -1,0 +1,1 @@
+"""What the engine costs, measured from outside: the installed command on generated projects, as a user runs it."""
