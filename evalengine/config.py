@@ -269,8 +269,9 @@ class ReporterConfig(Record, kw_only=True):
 
 
 class EvalConfig(Record, kw_only=True):
-    """The configuration of an eval file. ``timeout`` (seconds) and ``max_concurrency`` hold for its cases
-    where they are set.
+    """The configuration of an eval file.
+
+    ``timeout`` (seconds) and ``max_concurrency`` hold for its cases where they are set.
     """
 
     criteria: CriteriaConfig = msgspec.field(default_factory=CriteriaConfig)

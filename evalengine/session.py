@@ -1,6 +1,7 @@
 """One run from files to reports: journal, sinks, engine, signals and the reports at the end, wired together."""
 
 import asyncio
+import re
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +29,9 @@ from evalengine.targets import EvalFile
 
 INTERRUPT_GRACE_S = 5.0
 """How long running cases may go on after the first Ctrl-C."""
+
+_ROUGE = re.compile(rb"rouge|quick_check|comprehensive", re.IGNORECASE)
+"""What an eval file says that has ROUGE judge, itself or by a preset."""
 
 _EXIT_BY_SIGNAL = {
     signal.SIGINT: ExitCode.INTERRUPTED,
@@ -93,11 +97,11 @@ class Session:
 
     def perform(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         """Run to the end; raises what kept it from starting."""
-        factory = ProcessFactory()
-        # The fork server comes up while files are looked for.
+        files = find()
+        factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
+        # The fork server comes up while the run is prepared.
         factory.warm()
         try:
-            files = find()
             journal = Journal.create(self._journal_root)
             try:
                 return asyncio.run(self._perform(files, journal, factory))
@@ -211,3 +215,19 @@ class Session:
             self._loop.call_later(INTERRUPT_GRACE_S, self._engine.stop_now)
         else:
             self._engine.stop_now()
+
+
+def _mention_rouge(settings: RunSettings, files: Sequence[EvalFile]) -> bool:
+    """Guess from the text of eval files whether their criteria need rouge-score; a wrong guess costs time only."""
+    paths = [file.path for file in files]
+    if settings.confeval is not None:
+        paths.append(settings.confeval)
+    return any(_ROUGE.search(_text(path)) for path in paths)
+
+
+def _text(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        # The worker that loads it says so.
+        return b""

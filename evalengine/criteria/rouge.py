@@ -66,6 +66,11 @@ def is_loaded() -> bool:
     return "rouge_score.rouge_scorer" in sys.modules
 
 
+def warm() -> None:
+    """Import ``rouge-score`` now."""
+    _package.scorer()
+
+
 def rouge(expected: str, response: str) -> Rouge:
     """Compare two texts; where the expected one has no words, by whether they are the same."""
     wanted, said = tokens(expected), tokens(response)

@@ -64,10 +64,11 @@ def _import_worker() -> str | None:
     return None
 
 
-def _in_fork_server() -> bool:
+def in_fork_server() -> bool:
+    """Tell whether this process is a fork server, and not one that merely imports this module."""
     return "multiprocess.forkserver" in sys.modules and sys.argv[:1] == ["-c"]
 
 
-if _in_fork_server():
+if in_fork_server():
     problem = _import_worker()
     _become_guard()

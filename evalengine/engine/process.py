@@ -22,6 +22,7 @@ from evalengine.engine import boot
 from evalengine.errors import EngineError
 
 _PRELOAD = "evalengine.engine.preload"
+_PRELOAD_ROUGE = "evalengine.engine.preload_rouge"
 
 
 class _ForkedPopen(popen_forkserver.Popen):  # type: ignore[misc]
@@ -120,7 +121,9 @@ def _child_path() -> list[str]:
 class ProcessFactory:
     """Starts worker processes for one run; closed at its end, with everything that is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, preload_rouge: bool = False) -> None:
+        """Make a factory; ``preload_rouge`` lets workers come with rouge-score imported."""
+        self._preload = [_PRELOAD, _PRELOAD_ROUGE] if preload_rouge else [_PRELOAD]
         self._server: forkserver.ForkServer | None = None
         self._forking = True
 
@@ -153,7 +156,7 @@ class ProcessFactory:
     def _running_server(self) -> forkserver.ForkServer:
         if self._server is None:
             self._server = forkserver.ForkServer()
-            self._server.set_forkserver_preload([_PRELOAD])
+            self._server.set_forkserver_preload(self._preload)
         return self._server
 
     def _fork(self, channel: socket.socket, name: str, before: dict[str, str | None]) -> Any:

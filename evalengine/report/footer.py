@@ -25,8 +25,7 @@ def footer_lines(document: RunDocument, paths: Sequence[Path], paint: Paint, ver
         reason = f": {one_line(document.reason)}" if document.reason else ""
         yield paint(f"Run {document.status}{reason}", YELLOW)
     if document.gate.asked or (document.file_errors and not document.gate.met):
-        text = document.gate.text
-        yield paint(text[0].upper() + text[1:], GREEN if document.gate.met else RED)
+        yield paint(document.gate.text, GREEN if document.gate.met else RED)
     for path in paths:
         yield f"Report: {one_line(str(path))}"
 

@@ -190,7 +190,7 @@ def test_a_gate_that_was_asked_for_is_told():
     console = Console(out, None, environ={})
     console.finish(sample_run.document(outcomes, threshold=0.5, with_file_error=False))
 
-    assert "Gate met: 1/2 ≥ 0.50, 1 failed" in out.getvalue()
+    assert "gate met: 1/2 ≥ 0.50, 1 failed" in out.getvalue()
 
 
 def test_an_interrupted_run_says_so():
