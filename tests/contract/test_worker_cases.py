@@ -350,6 +350,32 @@ def app(query: str):
     peer, [result] = run_all(start, agent)
     subprocess.run(["kill", result.actual_response], check=True)
     assert peer.last_finished.leftovers == 1
+    assert result.notes == ["left 1 child process running"]
+
+
+def test_what_an_import_started_is_no_leftover(start):
+    agent = """
+import subprocess, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+subprocess.run(["true"])
+async def app(query: str): return query
+"""
+    peer, [result] = run_all(start, agent)
+    assert (peer.last_finished.leftovers, result.notes) == (0, [])
+
+
+def test_a_thread_of_a_pool_that_a_cancelled_case_leaves_at_work_is_counted(start):
+    agent = """
+import asyncio, os, time
+def blocked():
+    while not os.path.exists("go"): time.sleep(0.005)
+async def app(query: str): await asyncio.to_thread(blocked)
+"""
+    peer, loaded, [case] = start(agent)
+    result = cancel(peer, loaded, case)
+    (peer.root / "go").touch()
+    assert (result.status, peer.last_finished.leftovers) == ("timeout", 1)
 
 
 LOOP_ABUSE = {

@@ -75,7 +75,12 @@ class Attempt:
         if self._is_running and self._task is not None:
             self._task.cancel()
 
-    def _is_cancelled(self) -> bool:
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it was told to end before its time."""
+        return self._cancel is not None
+
+    def _stops(self) -> bool:
         return self._cancel is not None
 
     async def run(self) -> None:
@@ -85,10 +90,10 @@ class Attempt:
         case = wire.decode_case(command.payload)
         result = outcomes.identified(command, case, self._file.spec, self._surroundings.worker)
         try:
-            if not self._is_cancelled():
+            if not self.is_cancelled:
                 await self._run_agent_in_turn(case, result)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is this case's
-            if not self._is_cancelled():
+            if not self.is_cancelled:
                 outcomes.add_failure(result, failures.describe(error))
         await self._finish(result)
 
@@ -132,14 +137,14 @@ class Attempt:
         context = CaseContext(wire.decode_case(payload), self._thread_id(), recorder)
         conversation = Conversation(case, file.agent, context, recorder, plain)
         try:
-            await conversation.hold(self._is_cancelled)
+            await conversation.hold(self._stops)
         finally:
             outcomes.add_execution(result, conversation)
-        if conversation.error is not None and not self._is_cancelled():
+        if conversation.error is not None and not self.is_cancelled:
             outcomes.add_failure(result, failures.describe(conversation.error))
-        elif not self._is_cancelled():
+        elif not self.is_cancelled:
             scoring = Scoring(conversation.execution, case, payload, plain, file.custom)
-            await scoring.score(file.spec.criteria, self._is_cancelled)
+            await scoring.score(file.spec.criteria, self._stops)
             outcomes.add_scores(result, scoring)
         result.notes += plain.losses
 

@@ -10,13 +10,10 @@ import gc
 import os
 import signal
 import sys
-import threading
 import warnings
-from concurrent.futures import thread as pool_threads
 from typing import Any
 
 from evalengine_worker.capture import Streams
-from evalengine_worker.threads import THREAD_NAME
 
 # signal.getsignal makes an enum of every answer, which takes longer than all the rest.
 _signal_handler = _signal.getsignal
@@ -93,22 +90,19 @@ class Hygiene:
         self._streams = streams
         self._baseline = Snapshot()
         self._is_current = False
-        self._own_threads = _threads()
 
     def begin(self) -> None:
         """Note the state before a case that runs alone so far; after a case that changed nothing it is known."""
         if not self._is_current:
             self._baseline = Snapshot()
 
-    def learn_threads(self) -> None:
-        """Take the threads that run now for the project's own: imports started them."""
-        self._own_threads |= _threads()
+    def forget(self) -> None:
+        """Note the state anew before the next case: a file was imported."""
         self._is_current = False
 
     def absorb(self, before: Snapshot) -> None:
         """Take what changed since ``before`` for meant: a file was imported while cases ran."""
         self._baseline.absorb(before, Snapshot())
-        self.learn_threads()
 
     def settle(self) -> list[str]:
         """Undo what changed; return in words what it was."""
@@ -190,31 +184,6 @@ class Hygiene:
     def _restore_collection(self) -> bool:
         (gc.enable if self._baseline.collects else gc.disable)()
         return True
-
-    def leftover_threads(self) -> int:
-        """Return how many threads run that neither the engine, an import, nor a thread pool started."""
-        if threading.active_count() <= 1:
-            return 0
-        pooled = getattr(pool_threads, "_threads_queues", {})
-        return sum(
-            thread not in self._own_threads and thread not in pooled and not thread.name.startswith(THREAD_NAME)
-            for thread in threading.enumerate()
-        )
-
-    @staticmethod
-    def has_children() -> bool:
-        """Tell whether this process has child processes, alive or not yet waited for."""
-        try:
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return False
-        except (OSError, AttributeError):
-            return False
-        return True
-
-
-def _threads() -> set[threading.Thread]:
-    return set(threading.enumerate())
 
 
 def _decoded(value: Any) -> str:

@@ -23,6 +23,7 @@ from evalengine_worker.capture import Output, Streams, current_output
 from evalengine_worker.case import Attempt
 from evalengine_worker.catalog import Catalog, FileInUse
 from evalengine_worker.hygiene import Hygiene, Snapshot
+from evalengine_worker.leftovers import Leftovers, busy_pool_threads
 from evalengine_worker.link import Link
 from evalengine_worker.project import LoadError, Project
 from evalengine_worker.tasks import make_task
@@ -51,6 +52,7 @@ class Worker:
         self._begun: set[wire.RunKey] = set()
         self._clean_context = contextvars.copy_context()
         self._hygiene = Hygiene(streams)
+        self._leftovers = Leftovers()
         self._is_over = False
         loop.set_task_factory(make_task)
         self.send = self._link.send
@@ -131,7 +133,8 @@ class Worker:
         if self._running:
             self._hygiene.absorb(before)
         else:
-            self._hygiene.learn_threads()
+            self._hygiene.forget()
+        self._leftovers.learn()
         self._loop.call_soon(self._carry_out)
 
     def _load(self, catalog: Catalog, command: wire.Load, output: Output, log_start: int) -> None:
@@ -226,12 +229,16 @@ class Worker:
         result.output = attempt.output.text()
         if attempt.is_alone and self._streams.log.size > attempt.log_start:
             result.output += self._streams.log.since(attempt.log_start, self._log_path)
-        threads = self._hygiene.leftover_threads()
+        threads, children = self._leftovers.threads(), self._leftovers.children()
+        if attempt.is_cancelled:
+            threads += busy_pool_threads(self._loop)
         if threads and attempt.is_alone:
             result.notes.append(f"left {threads} thread{'s' if threads > 1 else ''} running")
+        if children and attempt.is_alone:
+            result.notes.append(f"left {children} child process{'es' if children > 1 else ''} running")
         if not self._begun:
             self._settle(attempt, result)
-        return attempt.stubborn_tasks + threads + self._hygiene.has_children()
+        return attempt.stubborn_tasks + threads + children
 
     def _settle(self, attempt: Attempt, result: EvalCaseResult) -> None:
         changes = self._hygiene.settle()
