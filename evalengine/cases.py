@@ -4,7 +4,7 @@ The names, fields and JSON shape are those of the agentflow framework, so that f
 in both. What is ours alone has a default that the framework ignores.
 """
 
-import uuid
+import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +18,9 @@ from evalengine.records import GeneratedId, Record
 
 
 def _draw_id() -> str:
-    return GeneratedId(uuid.uuid4())
+    """Draw an id of a UUID's form, from the system's randomness: an author's seeded generator is left alone."""
+    digits = os.urandom(16).hex()
+    return GeneratedId(f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}")
 
 
 class StepType(StrEnum):

@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evalengine.records import Record
-from evalengine.results import Status, TokenUsage
+from evalengine.results import Status
 
 _BLOCK_CASES = 256
 _BLOCK_BYTES = 512 * 1024
@@ -31,7 +30,7 @@ _ESCAPES = (
 )
 
 
-class _Criterion(Record):
+class _Criterion(msgspec.Struct, gc=False):
     criterion: str = ""
     score: float | None = 0.0
     threshold: float | None = 0.0
@@ -39,7 +38,11 @@ class _Criterion(Record):
     error: str | None = None
 
 
-class _Case(Record):
+class _Tokens(msgspec.Struct, gc=False):
+    total_tokens: int = 0
+
+
+class _Case(msgspec.Struct):
     """What the index needs of an EvalCaseResult."""
 
     eval_id: str = ""
@@ -52,7 +55,7 @@ class _Case(Record):
     tags: list[str] = []
     worker: int | None = None
     started_at: float | None = None
-    token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
+    token_usage: _Tokens = msgspec.field(default_factory=_Tokens)
     repeat: int = 0
     attempts: int = 1
     error: str | None = None
