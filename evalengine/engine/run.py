@@ -26,6 +26,10 @@ from evalengine.targets import EvalFile
 SHUTDOWN_GRACE_S = 2.0
 MOST_DEATHS_IN_A_ROW = 5
 _LOG_TAIL_BYTES = 16 * 1024
+_NO_ENTRY_POINT = (
+    "skipped, it has no eval entry point: define get_eval_set(), get_scenarios(), SCENARIOS, "
+    "or a function annotated -> EvalSet"
+)
 
 
 class Handover(msgspec.Struct):
@@ -282,7 +286,7 @@ class Engine:
                 cases=len(loaded.cases),
                 source=spec.criteria_from,
                 criteria={item.field: item.config.model_dump() for item in spec.criteria},
-                warnings=loaded.warnings,
+                warnings=loaded.warnings if loaded.has_entry_point else [*loaded.warnings, _NO_ENTRY_POINT],
                 output=loaded.output,
                 skipped=not loaded.has_entry_point,
                 timeout_s=spec.timeout_s,
