@@ -427,3 +427,21 @@ def test_a_worker_without_a_coordinator_ends(start):
     other._socket.close()
     assert other.process.wait(10) == 70
     other.process.communicate()
+
+
+def test_tasks_are_named_as_ever_and_may_have_a_factory_of_the_users(start):
+    agent = """
+import asyncio
+async def child(): return asyncio.current_task().get_name()
+def factory(loop, coro, **options):
+    factory.calls += 1
+    return asyncio.Task(coro, loop=loop, **options)
+factory.calls = 0
+async def app(query: str):
+    asyncio.get_running_loop().set_task_factory(factory)
+    await asyncio.create_task(child())
+    asyncio.get_running_loop().set_task_factory(None)
+    return f"{await asyncio.create_task(child(), name='mine')} {(await asyncio.create_task(child())).partition('-')[0]} {factory.calls}"
+"""
+    _, [result] = run_all(start, agent)
+    assert (result.error, result.actual_response) == (None, "mine Task 1")

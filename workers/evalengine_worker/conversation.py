@@ -87,7 +87,7 @@ class Conversation:
             self._history.append({"role": "assistant", "content": answer.text})
             execution.actual_response = answer.text
             execution.messages += answer.messages or [{"role": "assistant", "content": answer.text}]
-        execution.token_usage = execution.token_usage + answer.usage
+        execution.token_usage = execution.token_usage + answer.usage if execution.turns else answer.usage
         execution.turns.append(
             TurnResult(
                 turn_index=number,

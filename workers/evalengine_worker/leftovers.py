@@ -10,7 +10,8 @@ from concurrent.futures import thread as pools
 
 from evalengine_worker.threads import THREAD_NAME
 
-_getpid = os.getpid
+# asyncio has a thread for each child process on some systems; the child itself is counted.
+_OURS = (THREAD_NAME, "asyncio-waitpid-")
 _open = open
 
 
@@ -34,7 +35,7 @@ class Leftovers:
             return 0
         pooled = getattr(pools, "_threads_queues", {})
         return sum(
-            thread not in self._threads and thread not in pooled and not thread.name.startswith(THREAD_NAME)
+            thread not in self._threads and thread not in pooled and not thread.name.startswith(_OURS)
             for thread in threading.enumerate()
         )
 

@@ -26,7 +26,6 @@ from evalengine_worker.hygiene import Hygiene, Snapshot
 from evalengine_worker.leftovers import Leftovers, busy_pool_threads
 from evalengine_worker.link import Link
 from evalengine_worker.project import LoadError, Project
-from evalengine_worker.tasks import make_task
 
 _GOODBYE_WAIT_S = 1.0
 
@@ -54,7 +53,6 @@ class Worker:
         self._hygiene = Hygiene(streams)
         self._leftovers = Leftovers()
         self._is_over = False
-        loop.set_task_factory(make_task)
         self.send = self._link.send
 
     def serve(self) -> None:
@@ -247,8 +245,6 @@ class Worker:
         else:
             for change in changes:
                 self.send(wire.Notice(text=f"worker {self.worker}: one of several cases at once {change}"))
-        if self._loop.get_task_factory() is not make_task:
-            self._loop.set_task_factory(make_task)
 
 
 def _enable_fault_handler(descriptor: int) -> None:

@@ -7,7 +7,6 @@ Everything the worker will need is imported by importing this module: afterwards
 import asyncio
 import faulthandler  # noqa: F401 - imported before the project is on the path
 import os
-import time
 
 import evalengine._version
 import evalengine.authoring
@@ -15,8 +14,8 @@ import evalengine.foreign  # noqa: F401 - eval files need these at once
 from evalengine_worker.capture import Streams, close_stdin
 from evalengine_worker.link import GARBLED
 from evalengine_worker.loop import Worker
+from evalengine_worker.tasks import WorkerLoop
 
-_monotonic = time.monotonic
 _exit = os._exit
 BROKEN = GARBLED + 1
 """The exit code of a worker that fails by a fault of the engine."""
@@ -27,9 +26,7 @@ def main(descriptor: int) -> None:
     try:
         close_stdin()
         streams = Streams()
-        loop = asyncio.SelectorEventLoop()
-        # Timers go by this clock, also where user code freezes or replaces the one in the module.
-        loop.time = _monotonic  # type: ignore[method-assign]
+        loop = WorkerLoop()
         asyncio.set_event_loop(loop)
         Worker(descriptor, loop, streams).serve()
     except BaseException:  # noqa: BLE001 - the last word of a worker that is broken

@@ -15,6 +15,9 @@ from evalengine_worker.failures import Failure
 from evalengine_worker.plain import clean_text
 from evalengine_worker.scoring import Scoring
 
+_NO_TOKENS = TokenUsage()
+"""Shared by results, which replace it and never change it."""
+
 _encoder = msgspec.json.Encoder(enc_hook=plain_string)
 
 
@@ -49,6 +52,10 @@ def identified(
         repeat=command.repeat,
         attempts=command.attempt,
         worker=worker,
+        token_usage=_NO_TOKENS,
+        agent_token_usage=_NO_TOKENS,
+        judge_token_usage=_NO_TOKENS,
+        simulator_token_usage=_NO_TOKENS,
     )
     if case is not None:
         result.name = case.name

@@ -35,7 +35,7 @@ class Answer(msgspec.Struct):
     text: str
     tool_calls: list[ToolCall] | None = None
     nodes: list[str] | None = None
-    usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
+    usage: TokenUsage = msgspec.field(default_factory=lambda: read_usage(None))
     messages: list[dict[str, Any]] = []
 
 
@@ -130,7 +130,8 @@ def _of_messages(messages: Sequence[Any], plain: Plain) -> Answer:
             text = chat.text_of(message) or text
         for call_id, name, result in chat.results_of(message):
             _give_result(calls, call_id, name, plain.convert(result))
-        usage = usage + read_usage(chat.usage_of(message))
+        stated = chat.usage_of(message)
+        usage = usage if stated is None else usage + read_usage(stated)
     return Answer(
         plain.text(text),
         calls or None,
