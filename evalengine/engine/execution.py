@@ -72,28 +72,7 @@ class Execution:
         self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
         self._known_files: set[tuple[int, int]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        tasks = [
-            Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
-            for place, entry in enumerate(plan.entries)
-            if entry.case.skip is None
-        ]
-        caps = {
-            number: file.spec.max_concurrency
-            for number, file in plan.files.items()
-            if file.spec.max_concurrency is not None
-        }
-        self._scheduler = Scheduler(
-            tasks,
-            Limits(
-                budget=settings.max_concurrency,
-                workers=settings.workers,
-                max_failures=settings.max_failures,
-                file_caps=caps,
-            ),
-            ready_workers=sorted(ready),
-            starting_workers=sorted(set(pool.workers) - ready),
-            next_worker=next_worker,
-        )
+        self._scheduler = _scheduler(plan, settings, ready, set(pool.workers) - ready, next_worker)
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
@@ -367,3 +346,31 @@ def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:
     if settings.timeout_s is not None:
         return settings.timeout_s
     return plan.files[entry.file].spec.timeout_s or DEFAULT_TIMEOUT_S
+
+
+def _scheduler(
+    plan: Plan, settings: RunSettings, ready: set[int], starting: set[int], next_worker: int
+) -> Scheduler:
+    tasks = [
+        Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
+        for place, entry in enumerate(plan.entries)
+        if entry.case.skip is None
+    ]
+    caps = {
+        number: file.spec.max_concurrency
+        for number, file in plan.files.items()
+        if file.spec.max_concurrency is not None
+    }
+    limits = Limits(
+        budget=settings.max_concurrency,
+        workers=settings.workers,
+        max_failures=settings.max_failures,
+        file_caps=caps,
+    )
+    return Scheduler(
+        tasks,
+        limits,
+        ready_workers=sorted(ready),
+        starting_workers=sorted(starting),
+        next_worker=next_worker,
+    )

@@ -25,7 +25,10 @@ from evalengine.targets import EvalFile
 
 SHUTDOWN_GRACE_S = 2.0
 MOST_DEATHS_IN_A_ROW = 5
+_WITHOUT_MODEL = " (response_match without a judge model needs none)"
 _LOG_TAIL_BYTES = 16 * 1024
+_LAST_WORDS = b"Fatal Python error"
+"""How the interpreter begins what it says of a deadly signal."""
 _NO_ENTRY_POINT = (
     "skipped, it has no eval entry point: define get_eval_set(), get_scenarios(), SCENARIOS, "
     "or a function annotated -> EvalSet"
@@ -227,7 +230,8 @@ class Engine:
             with self._log_path(worker).open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _LOG_TAIL_BYTES))
-                return file.read().decode(errors="replace")
+                tail = file.read()
+                return tail[max(0, tail.rfind(_LAST_WORDS)) :].decode(errors="replace")
         except OSError:
             return ""
 
@@ -285,7 +289,7 @@ class Engine:
                 label=spec.label,
                 cases=len(loaded.cases),
                 source=spec.criteria_from,
-                criteria={item.field: item.config.model_dump() for item in spec.criteria},
+                criteria={item.field: _described(item) for item in spec.criteria},
                 warnings=loaded.warnings if loaded.has_entry_point else [*loaded.warnings, _NO_ENTRY_POINT],
                 output=loaded.output,
                 skipped=not loaded.has_entry_point,
@@ -308,8 +312,8 @@ class Engine:
             if needs:
                 msg = (
                     f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is "
-                    "configured; this version has none, so take these criteria out, or use response_match "
-                    "without a judge model, which needs none"
+                    f"configured, and this version has none; take them out of the file or leave the file out"
+                    f"{_WITHOUT_MODEL if needs != ['scenarios'] else ''}"
                 )
                 raise ConfigurationError(msg)
 
@@ -358,3 +362,9 @@ class Engine:
             timeout=settings.timeout_s or DEFAULT_TIMEOUT_S,
         )
         return config.model_dump()
+
+
+def _described(item: wire.CriterionSpec) -> dict[str, object]:
+    """Return a criterion's configuration; of a custom one the threshold alone, it has its own ways."""
+    config = item.config.model_dump()
+    return config if item.custom is None else {"threshold": config["threshold"]}

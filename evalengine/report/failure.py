@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalengine.report.paint import BOLD, DIM, GREEN, RED, STATUS_STYLE, STATUS_WORD, Paint
-from evalengine.report.plain_text import around, clip, difference, indented, one_line, tail, wrapped
-from evalengine.results import CriterionResult, EvalCaseResult
+from evalengine.report.plain_text import around, clip, difference, head, indented, one_line, tail, wrapped
+from evalengine.results import CriterionResult, EvalCaseResult, Status
 
 TOOL_CRITERIA = frozenset({"tool_name_match_score", "tool_trajectory_avg_score"})
 NODE_CRITERIA = frozenset({"node_order_score"})
@@ -26,15 +26,15 @@ _OUTPUT_LINES = 10
 def render_failure(result: EvalCaseResult, paint: Paint, label: str) -> list[str]:
     """Return the lines that tell why a case did not pass."""
     status = paint(STATUS_WORD[result.status], STATUS_STYLE[result.status])
-    head = f"{paint(one_line(label), BOLD)}  {status}  {result.duration_seconds:.2f}s"
+    title = f"{paint(one_line(label), BOLD)}  {status}  {result.duration_seconds:.2f}s"
     body = [*_error(result), *_criteria(result, paint), *_comparison(result, paint)]
-    return [head, *indented(body, "  "), *_attachments(result)]
+    return [title, *indented(body, "  "), *_attachments(result)]
 
 
 def render_file_error(file: str, error: str, traceback: str | None, output: str, paint: Paint) -> list[str]:
     """Return the lines that tell why an eval file could not be loaded."""
-    head = f"{paint(one_line(file), BOLD)}  {paint('could not be loaded', RED)}"
-    lines = [head, f"  {clip(one_line(error), _TEXT)}"]
+    title = f"{paint(one_line(file), BOLD)}  {paint('could not be loaded', RED)}"
+    lines = [title, f"  {clip(one_line(error), _TEXT)}"]
     lines += _section("traceback", traceback or "", _TRACEBACK_LINES)
     return lines + _section("output", output, _OUTPUT_LINES)
 
@@ -45,14 +45,17 @@ def _error(result: EvalCaseResult) -> list[str]:
 
 def _attachments(result: EvalCaseResult) -> list[str]:
     lines = [f"  note: {clip(one_line(note), _TEXT)}" for note in result.notes[:3]]
-    lines += _section("traceback", result.traceback or "", _TRACEBACK_LINES)
+    # An exception's last lines say what happened; a dying interpreter's first ones do.
+    first = result.status is Status.CRASHED
+    lines += _section("traceback", result.traceback or "", _TRACEBACK_LINES, first=first)
     return lines + _section("output", result.output, _OUTPUT_LINES)
 
 
-def _section(title: str, text: str, count: int) -> list[str]:
+def _section(title: str, text: str, count: int, *, first: bool = False) -> list[str]:
     if not text.strip():
         return []
-    return [f"  {title}", *indented([clip(line, 200) for line in tail(text, count)], "    | ")]
+    shown = head(text, count) if first else tail(text, count)
+    return [f"  {title}", *indented([clip(line, 200) for line in shown], "    | ")]
 
 
 def _criteria(result: EvalCaseResult, paint: Paint) -> Iterator[str]:

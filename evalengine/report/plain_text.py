@@ -48,6 +48,13 @@ def tail(text: str, count: int) -> list[str]:
     return lines if left_out <= 0 else [f"… {left_out} lines left out", *lines[left_out:]]
 
 
+def head(text: str, count: int) -> list[str]:
+    """Return the first lines of a text, then a line saying how many were left out."""
+    lines = lines_of(text)
+    left_out = len(lines) - count
+    return lines if left_out <= 0 else [*lines[:count], f"… {left_out} lines left out"]
+
+
 def clip(text: str, limit: int) -> str:
     """Return at most ``limit`` characters, the cut marked."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
