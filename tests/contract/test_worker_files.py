@@ -226,6 +226,20 @@ def test_a_broken_confeval_is_an_error_of_each_file(start, tmp_path):
     assert errors == ["confeval.py cannot be imported: ZeroDivisionError: division by zero"] * 2
 
 
+def test_a_broken_confeval_is_nothing_to_a_file_with_a_config_of_its_own(start, tmp_path):
+    text = CASES + "EVAL_CONFIG = EvalConfig(criteria=CriteriaConfig())"
+    peer = start({"confeval.py": "1/0", "evals/x_eval.py": IMPORTS + text}, confeval=str(tmp_path / "confeval.py"))
+    assert peer.run_file("evals/x_eval.py")["a"].status == "passed"
+
+
+def test_confeval_sets_things_up_in_every_worker(start, tmp_path):
+    files = {"confeval.py": "import os\nos.environ['FROM_CONFEVAL'] = 'yes'", "evals/x_eval.py": IMPORTS + CASES,
+             "agents.py": "import os\ndef app(query: str): return os.environ['FROM_CONFEVAL']"}  # fmt: skip
+    peers = [start(files, confeval=str(tmp_path / "confeval.py")) for _ in range(2)]
+    loaded, cases = peers[0].load("evals/x_eval.py")
+    assert [peer.run(loaded, cases)[0].actual_response for peer in peers] == ["yes", "yes"]
+
+
 def test_custom_criteria_of_the_file_judge(start):
     text = (
         CASES

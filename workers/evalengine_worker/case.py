@@ -33,6 +33,7 @@ class Surroundings(Protocol):
 
     worker: int | None
     spill_dir: str | None
+    captures: bool
     serial: asyncio.Lock
 
     def begin(self, attempt: "Attempt") -> None:
@@ -43,6 +44,9 @@ class Surroundings(Protocol):
 
     def send(self, message: wire.Message) -> None:
         """Send a message to the coordinator."""
+
+    async def flushed(self) -> None:
+        """Wait until what was sent has left this process."""
 
 
 class Attempt:
@@ -108,10 +112,13 @@ class Attempt:
         if not case.conversation:
             raise failures.PlainlyToldError("scenarios need a simulated user, and no model client is configured")
         self._say_started()
+        # Who was running when a worker died must be known of every case whose code may have killed it.
+        await self._surroundings.flushed()
         result.started_at, started = _wall_clock(), _monotonic()
         self._surroundings.begin(self)
         recorder = Recorder()
-        current_output.set(self.output)
+        if self._surroundings.captures:
+            current_output.set(self.output)
         current_tasks.set(self._tasks)
         missed = unattributed.count
         try:

@@ -2,7 +2,8 @@
 
 A file is imported at most once in a process. Its entry points are called by ``load`` only; ``use`` takes what the
 file gives to a run of its cases: agent and custom criteria. User code is called while the loop stands still, so a
-file may call ``asyncio.run`` itself; what is async in it runs on the worker's loop.
+file may call ``asyncio.run`` itself; what is async in it runs on the worker's loop. What importing a file changes
+of the process is there for all cases of this worker, of whatever file.
 """
 
 import os
@@ -69,6 +70,7 @@ class Catalog:
         """Import a file and call its entry points; raises LoadError."""
         if self._project.problem is not None:
             raise self._project.problem
+        self._project.import_confeval()
         if command.path.endswith(".json"):
             return self._load_json(command)
         module = self._module(command.path, command.label)
@@ -165,8 +167,7 @@ class Catalog:
         """Take what a file gives to the run of its cases; raises LoadError."""
         module = self._module(spec.path, spec.label) if spec.needs_module else None
         needs_custom = any(each.custom is not None for each in spec.criteria)
-        # confeval.py may set things up for the agent, so every worker has it imported.
-        self._project.confeval_config()
+        self._project.import_confeval()
         custom = self._resolve(spec.path, spec.label, module).custom if needs_custom else []
         return FileInUse(spec, self._agent(spec, module), custom)
 

@@ -42,6 +42,7 @@ class Link:
         self._flush_scheduled = False
         self._is_writing = False
         self._is_abandoned = False
+        self._drained: list[asyncio.Future[None]] = []
         loop.add_reader(self._socket, self._readable)
         os.register_at_fork(after_in_child=self._abandon)
 
@@ -61,9 +62,21 @@ class Link:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush)
 
+    async def flushed(self) -> None:
+        """Wait until everything that is queued has left this process; what is said next outlives its death."""
+        while self._outgoing:
+            drained = self._loop.create_future()
+            self._drained.append(drained)
+            await drained
+
     def _flush(self) -> None:
         self._flush_scheduled = False
         self._write_some()
+        if not self._outgoing and self._drained:
+            for waiting in self._drained:
+                if not waiting.done():
+                    waiting.set_result(None)
+            self._drained.clear()
         if self._outgoing and not self._is_writing:
             self._is_writing = True
             self._loop.add_writer(self._socket, self._flush)

@@ -38,6 +38,7 @@ class Worker:
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, streams: Streams) -> None:
         self.worker: int | None = None
         self.spill_dir: str | None = None
+        self.captures = True
         self.serial = asyncio.Lock()
         self._loop = loop
         self._streams = streams
@@ -54,6 +55,7 @@ class Worker:
         self._leftovers = Leftovers()
         self._is_over = False
         self.send = self._link.send
+        self.flushed = self._link.flushed
 
     def serve(self) -> None:
         """Say Ready, and serve until told to end."""
@@ -94,6 +96,7 @@ class Worker:
 
     def _configure(self, command: wire.Configure) -> None:
         self.worker, self.spill_dir, self._log_path = command.worker, command.spill_dir, command.log_path
+        self.captures = command.capture
         if command.log_path is not None:
             _enable_fault_handler(self._streams.log.open(command.log_path))
         sys.argv = [command.root]

@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from evalengine_worker import namespaces
+
 _EVALUATION_API = frozenset({"agentflow", "evalengine"})
 
 
@@ -115,6 +117,12 @@ def imports_more_than_the_api(path: str) -> bool:
             tops = ["." if node.level else (node.module or "").partition(".")[0]]
         else:
             continue
-        if any(top not in _EVALUATION_API and top not in sys.stdlib_module_names for top in tops):
+        if not all(map(_is_harmless, tops)):
             return True
     return False
+
+
+def _is_harmless(top: str) -> bool:
+    if namespaces.is_projects(top):
+        return False
+    return top in _EVALUATION_API or top in sys.stdlib_module_names

@@ -73,6 +73,11 @@ def _displace() -> None:
             del sys.modules[name]
 
 
+def is_projects(name: str) -> bool:
+    """Tell whether the project has a module of that top-level name."""
+    return name in _project_names
+
+
 def is_shadowed() -> bool:
     """Tell whether a late import of the engine's own could find a module of the project instead."""
     return bool(_displaced) or not _project_names.isdisjoint(_LATE | sys.stdlib_module_names)

@@ -32,7 +32,7 @@ def scenario_set(scenarios: Iterable[ConversationScenario], name: str, max_turns
             msg = f"scenario {scenario_id!r} has no starting_prompt"
             raise ConfigurationError(msg)
         if scenario.max_turns is None:
-            scenario = scenario.model_copy(update={"max_turns": max_turns or DEFAULT_MAX_TURNS})  # noqa: PLW2901
+            scenario = msgspec.structs.replace(scenario, max_turns=max_turns or DEFAULT_MAX_TURNS)  # noqa: PLW2901
         cases.append(
             EvalCase(
                 eval_id=scenario_id,

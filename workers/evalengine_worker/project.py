@@ -3,6 +3,7 @@
 Each is found once; a failure is remembered, and is the failure of every file that needs it.
 """
 
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from types import ModuleType
@@ -93,6 +94,11 @@ class Project:
             raise LoadError(msg) from error
 
     # confeval.py
+
+    def import_confeval(self) -> None:
+        """Import confeval.py, where there is one, since it may set things up for agents; errors are not told here."""
+        with contextlib.suppress(LoadError):
+            self.confeval_config()
 
     def confeval_config(self) -> Given | None:
         """Return the configuration of confeval.py, or None where there is none."""
