@@ -96,7 +96,7 @@ class Project:
     # confeval.py
 
     def import_confeval(self) -> None:
-        """Import confeval.py, where there is one, since it may set things up for agents; errors are not told here."""
+        """Import confeval.py, where there is one, since it may set things up for agents; errors stay untold."""
         with contextlib.suppress(LoadError):
             self.confeval_config()
 
