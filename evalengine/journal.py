@@ -1,8 +1,9 @@
 """The journal of a run: a folder with every run event, a JSON line each, in the order they happened.
 
-An event is in the file before anyone else hears of it. Reading tolerates a torn last line, which is what a
-crash in the middle of a write leaves. Where the folder cannot be made under the project root, a temporary one
-serves; where a write fails, the results that follow are kept in memory and the trouble is told.
+Who has an event appends it, writes, and only then tells it: it is in the file before anyone else hears of it.
+Reading tolerates a torn last line, which is what a crash in the middle of a write leaves. Where the folder cannot
+be made under the project root, a temporary one serves; where a write fails, the results that follow are kept in
+memory and the trouble is told.
 """
 
 import contextlib
@@ -37,6 +38,8 @@ class Journal:
         self.trouble: str | None = None
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         self._size = 0
+        self._unwritten = bytearray()
+        self._pending: list[tuple[int, int]] = []
         self._results: dict[tuple[int, int], tuple[int, int]] = {}
         self._kept: dict[tuple[int, int], bytes] = {}
 
@@ -59,29 +62,45 @@ class Journal:
         return cls(Path(tempfile.mkdtemp(prefix="evalengine-")), run_id, temporary=True)
 
     def append(self, event: RunEvent) -> None:
-        """Write one event; of a result, remember where it is."""
-        line = encode_event(event) + b"\n"
-        try:
-            self._write(line)
-        except OSError as error:
-            self.trouble = f"{self.path} cannot be written: {error}; results are kept in memory"
-            if isinstance(event, CaseFinished):
-                self._kept[event.case, event.repeat] = bytes(event.result)
-            return
+        """Take one event; it is in the file after the next :meth:`write`."""
+        line = encode_event(event)
         if isinstance(event, CaseFinished):
             # The result is the last field of its line.
             length = len(bytes(event.result))
-            self._results[event.case, event.repeat] = (self._size - length - 2, length)
+            end = self._size + len(self._unwritten) + len(line) - 1
+            key = (event.case, event.repeat)
+            self._results[key] = (end - length, length)
+            self._pending.append(key)
+        self._unwritten += line
+        self._unwritten += b"\n"
 
-    def _write(self, line: bytes) -> None:
-        # A full disk first writes a part, and only then says so.
+    def write(self) -> None:
+        """Put in the file what was appended; where that fails, keep its results in memory and say so."""
+        if not self._unwritten:
+            return
         written = 0
-        while written < len(line):
-            written += os.write(self._file, line[written:] if written else line)
-        self._size += written
+        try:
+            # A full disk first writes a part, and only then says so.
+            while written < len(self._unwritten):
+                written += os.pwrite(self._file, memoryview(self._unwritten)[written:], self._size + written)
+            self._size += written
+        except OSError as error:
+            self.trouble = f"{self.path} cannot be written: {error}; results are kept in memory"
+            self._keep_pending()
+        self._unwritten = bytearray()
+        self._pending.clear()
+
+    def _keep_pending(self) -> None:
+        for key in self._pending:
+            offset, length = self._results[key]
+            start = offset - self._size
+            self._kept[key] = bytes(self._unwritten[start : start + length])
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, self._size)
 
     def results(self, keys: Iterable[tuple[int, int]]) -> Iterator[bytes]:
         """Yield the JSON of each result, in the order of the given (case, repeat) keys."""
+        self.write()
         for key in keys:
             if key in self._kept:
                 yield self._kept[key]
@@ -90,7 +109,8 @@ class Journal:
             yield os.pread(self._file, length, offset)
 
     def close(self) -> None:
-        """Close the file; a temporary folder is removed."""
+        """Write what is left and close the file; a temporary folder is removed."""
+        self.write()
         os.close(self._file)
         if self.temporary:
             import shutil

@@ -4,6 +4,7 @@ Users' eval files call ``model_dump()`` and ``model_validate()`` on cases, resul
 gives them those, and turns an unknown field into an error that names the nearest known one.
 """
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar, cast
 
@@ -27,13 +28,18 @@ def plain_string(value: Any) -> Any:
     raise NotImplementedError
 
 
+_build: Any = msgspec.StructMeta.__call__
+"""Bound once: records are made by the thousand."""
+
+
 class RecordType(msgspec.StructMeta):
     """The metaclass of records: a misspelt field names the nearest valid one."""
 
     def __call__(cls: type[_T], *args: Any, **kwargs: Any) -> _T:  # noqa: N805 - of a metaclass
         """Build a record; raise ConfigurationError for a field that does not exist."""
         try:
-            return cast("_T", super().__call__(*args, **kwargs))  # type: ignore[misc]
+            record: _T = _build(cls, *args, **kwargs)
+            return record
         except TypeError as error:
             fields = cast("Any", cls).__struct_fields__
             unknown = [name for name in kwargs if name not in fields]
@@ -87,7 +93,5 @@ class Record(msgspec.Struct, metaclass=RecordType):
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, with some fields replaced; ``deep`` copies what the fields hold too."""
-        import copy
-
         source = copy.deepcopy(self) if deep else self
         return msgspec.structs.replace(source, **dict(update or {}))

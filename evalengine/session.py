@@ -144,6 +144,7 @@ class Session:
                 status = "interrupted"
         finally:
             await engine.close()
+            recorded.tell()
         return self._finish(recorded, fold, order, status, engine.failure)
 
     def _tell_start(self, recorded: Recorded) -> None:
@@ -172,8 +173,14 @@ class Session:
         if self._signal is not None:
             status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
         recorded.emit(
-            events.RunFinished(status=status, exit_code=exit_code, wall_seconds=time.monotonic() - self._started)
+            events.RunFinished(
+                status=status,
+                exit_code=exit_code,
+                wall_seconds=time.monotonic() - self._started,
+                reason=failure or "",
+            )
         )
+        recorded.tell()
         document = fold.document(verified=False)
         paths = self._write_reports(recorded.journal, document, order) if self.settings.report else []
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.

@@ -61,6 +61,8 @@ def _leave_fork_server() -> None:
     server._forkserver_address = None  # noqa: SLF001
     if alive is not None:
         os.close(alive)
-    tracker = resource_tracker._resource_tracker._fd  # noqa: SLF001
-    if tracker is not None:
-        os.set_inheritable(tracker, False)
+    tracker = resource_tracker._resource_tracker  # noqa: SLF001
+    # Where an agent needs one, the library starts it anew.
+    descriptor, tracker._fd = tracker._fd, None  # noqa: SLF001
+    if descriptor is not None:
+        os.close(descriptor)

@@ -29,17 +29,28 @@ DEFAULT_TIMEOUT_S = 300.0
 _BACK_OFF_S = 0.05
 _LONGEST_BACK_OFF_S = 1.0
 
-_decode_result = msgspec.json.Decoder(EvalCaseResult).decode
 _encode_result = msgspec.json.Encoder().encode
 _wall_clock = time.time
 
 
+class _Head(msgspec.Struct):
+    """What the scheduler must know of a result; decoding it checks that the rest is JSON, and leaves it."""
+
+    eval_id: str
+    passed: bool
+    status: Status
+    duration_seconds: float = 0.0
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
 class Received(msgspec.Struct):
-    """A result as a worker sent it: its bytes, and what they say."""
+    """A result as a worker sent it: its bytes, and what they say first."""
 
     raw: bytes
-    result: EvalCaseResult
-    leftovers: int = 0
+    status: Status
+    duration_s: float
 
 
 class Execution:
@@ -72,6 +83,7 @@ class Execution:
         self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
         self._known_files: set[tuple[int, int]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._is_to_tell = False
         self._scheduler = _scheduler(plan, settings, ready, set(pool.workers) - ready, next_worker)
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
@@ -97,6 +109,7 @@ class Execution:
             return await self._over
         finally:
             self._disarm()
+            self._recorded.tell()
 
     # Facts
 
@@ -116,7 +129,7 @@ class Execution:
         key = message.key
         received = self._read(worker, message)
         self._received[key] = received
-        self._tell(facts.AttemptFinished(worker, key, received.result.status, message.leftovers))
+        self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers))
         self._received.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
 
@@ -142,9 +155,17 @@ class Execution:
         self.settle_turn()
 
     def settle_turn(self) -> None:
-        """Close a turn of the loop: sinks write what they kept back, the clock is set anew."""
-        self._recorded.flush()
+        """Close a turn of the loop: what happened is on disk before commands leave, and told after they have."""
+        self._recorded.write()
+        if not self._is_to_tell:
+            self._is_to_tell = True
+            # Channels send at the end of this turn; they asked for it before.
+            self._loop.call_soon(self._tell_sinks)
         self._arm()
+
+    def _tell_sinks(self) -> None:
+        self._is_to_tell = False
+        self._recorded.tell()
 
     def _tell(self, fact: facts.Fact) -> bool:
         """Hand a fact in and carry out what follows; tell whether it was accepted."""
@@ -165,8 +186,11 @@ class Execution:
     # The clock
 
     def _arm(self) -> None:
-        self._disarm()
         deadline = self._scheduler.next_deadline()
+        if self._timer is not None:
+            if self._timer.when() == deadline:
+                return
+            self._disarm()
         if deadline is not None and not self._over.done() and deadline != math.inf:
             self._timer = self._loop.call_at(deadline, self._tick)
 
@@ -233,7 +257,7 @@ class Execution:
 
     def _accept(self, command: commands.Accept) -> None:
         received = self._received.pop(command.key)
-        self._tell_verdict(command.key, received.raw, received.result, command.worker)
+        self._tell_verdict(command.key, received, command.worker)
 
     def _settle(self, command: commands.Settle) -> None:
         key, worker = command.key, command.worker
@@ -245,28 +269,27 @@ class Execution:
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
             result.traceback = self._log_tail(worker) or None
-        self._tell_verdict(key, _encode_result(result), result, worker)
+        self._tell_verdict(key, _encoded(result), worker)
 
     def _settle_skipped(self) -> None:
         for place, entry in enumerate(self._plan.entries):
             if entry.case.skip is not None:
                 key = RunKey(place)
                 result = self._verdict_without_worker(entry, key, Status.SKIPPED, entry.case.skip)
-                self._tell_verdict(key, _encode_result(result), result, None)
+                self._tell_verdict(key, _encoded(result), None)
 
-    def _tell_verdict(self, key: RunKey, raw: bytes, result: EvalCaseResult, worker: int | None) -> None:
+    def _tell_verdict(self, key: RunKey, received: Received, worker: int | None) -> None:
         self._emit(
             events.CaseFinished(
                 case=key.case,
                 repeat=key.repeat,
                 attempt=key.attempt,
                 label=self._plan.entries[key.case].label,
-                status=result.status,
-                duration_s=result.duration_seconds,
+                status=received.status,
+                duration_s=received.duration_s,
                 worker=worker,
-                result=msgspec.Raw(raw),
-            ),
-            result,
+                result=msgspec.Raw(received.raw),
+            )
         )
 
     def _verdict_without_worker(
@@ -326,12 +349,13 @@ class Execution:
         try:
             if message.spill is not None:
                 raw = self._take_spilled(Path(message.spill))
-            return Received(raw, _decode_result(raw))
+            head = _decode_head(raw)
+            return Received(raw, head.status, head.duration_seconds)
         except (OSError, msgspec.DecodeError, EngineError) as error:
             reason = f"worker {worker} sent a result that cannot be read: {error}"
             entry = self._plan.entries[message.case]
             result = self._verdict_without_worker(entry, message.key, Status.ERROR, reason)
-            return Received(_encode_result(result), result)
+            return _encoded(result)
 
     def _take_spilled(self, path: Path) -> bytes:
         if path.parent != self._recorded.journal.folder:
@@ -340,6 +364,10 @@ class Execution:
         data = path.read_bytes()
         path.unlink()
         return data
+
+
+def _encoded(result: EvalCaseResult) -> Received:
+    return Received(_encode_result(result), result.status, result.duration_seconds)
 
 
 def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:

@@ -1,12 +1,22 @@
-"""The one place where events are told: to the journal first, then to the sinks."""
+"""The one place where events are told: to the journal first, then to the sinks.
 
+An event is in the journal's buffer at once, on disk when the turn of the loop is closed (``write``), and told to
+the sinks after that (``tell``): so a case's verdict is on disk before its slot is filled or its line is printed,
+and no sink keeps the next case waiting.
+"""
+
+from collections import deque
 from collections.abc import Iterable
+
+import msgspec
 
 from evalengine import events
 from evalengine.events import RunEvent
 from evalengine.journal import Journal
 from evalengine.report.sink import Sink
 from evalengine.results import EvalCaseResult
+
+_decode = msgspec.json.Decoder(EvalCaseResult).decode
 
 
 class Recorded:
@@ -15,18 +25,45 @@ class Recorded:
     def __init__(self, journal: Journal, sinks: Iterable[Sink]) -> None:
         self.journal = journal
         self._sinks = list(sinks)
+        self._untold: deque[tuple[RunEvent, EvalCaseResult | None]] = deque()
         self._told_trouble: str | None = None
 
     def emit(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
-        """Record an event, and let everyone hear of it."""
+        """Record an event; everyone hears of it at the next :meth:`tell`."""
         self.journal.append(event)
-        for sink in self._sinks:
-            sink.handle(event, result)
-        if self.journal.trouble is not None and self.journal.trouble != self._told_trouble:
-            self._told_trouble = self.journal.trouble
-            self.emit(events.Noticed(text=self.journal.trouble))
+        self._untold.append((event, result))
 
-    def flush(self) -> None:
-        """Let sinks write what they kept back."""
+    def write(self) -> None:
+        """Put on disk what was recorded."""
+        self.journal.write()
+        trouble = self.journal.trouble
+        if trouble is not None and trouble != self._told_trouble:
+            self._told_trouble = trouble
+            self.emit(events.Noticed(text=trouble))
+            self.journal.write()
+
+    def tell(self) -> None:
+        """Let the sinks hear what was recorded, and write what they kept back."""
+        self.write()
+        while self._untold:
+            event, result = self._untold.popleft()
+            if result is None and isinstance(event, events.CaseFinished):
+                result = _read(event)
+            for sink in self._sinks:
+                sink.handle(event, result)
         for sink in self._sinks:
             sink.flush()
+
+
+def _read(event: events.CaseFinished) -> EvalCaseResult:
+    """Decode a result; one that says what no result can say is told as an error of the same status."""
+    try:
+        return _decode(event.result)
+    except msgspec.DecodeError as error:
+        return EvalCaseResult(
+            eval_id=event.label.partition("::")[2],
+            passed=False,
+            status=event.status,
+            label=event.label,
+            error=f"worker {event.worker} sent a result that cannot be read: {error}",
+        )

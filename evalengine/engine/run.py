@@ -91,6 +91,7 @@ class Engine:
         plan = make_plan(self._loading.loaded, self._selection, self.settings.shuffle_seed, self.settings.limit)
         self._require_plannable(plan)
         self._tell_plan(plan)
+        self._recorded.tell()
         return plan
 
     async def execute(self, plan: Plan) -> str:

@@ -85,6 +85,41 @@ def test_a_line_that_is_no_event_is_named(tmp_path):
         list(read_events(path))
 
 
+def test_what_was_appended_is_in_the_file_after_a_write(tmp_path):
+    journal = Journal.create(tmp_path)
+    journal.append(events.Noticed(text="one"))
+    journal.append(finished(0))
+    before = journal.path.read_bytes()
+    journal.write()
+
+    assert before == b""
+    assert [type(event) for event in read_events(journal.path)] == [events.Noticed, events.CaseFinished]
+    journal.close()
+
+
+def test_a_write_that_fails_in_the_middle_leaves_no_half_line(tmp_path, monkeypatch):
+    journal = Journal.create(tmp_path)
+    journal.append(events.Noticed(text="before"))
+    journal.write()
+    pwrite = os.pwrite
+
+    def short(file, data, offset):
+        if len(data) <= 10:
+            raise OSError(28, "No space left on device")
+        return pwrite(file, data[: len(data) - 10], offset)
+
+    monkeypatch.setattr(os, "pwrite", short)
+    journal.append(finished(0, b'{"kept":1}'))
+    journal.write()
+    monkeypatch.undo()
+    journal.append(events.Noticed(text="after"))
+    journal.write()
+
+    assert [event.text for event in read_events(journal.path)] == ["before", "after"]
+    assert list(journal.results([(0, 0)])) == [b'{"kept":1}']
+    journal.close()
+
+
 def test_the_folder_of_runs_ignores_itself(tmp_path):
     Journal.create(tmp_path).close()
 
@@ -118,7 +153,9 @@ def test_a_write_that_fails_keeps_the_result_and_is_told(tmp_path):
     os.close(full)
 
     journal.append(finished(0, b'{"kept":1}'))
+    journal.write()
+    journal.append(finished(1, b'{"kept":2}'))
 
     assert "cannot be written" in journal.trouble
-    assert list(journal.results([(0, 0)])) == [b'{"kept":1}']
+    assert list(journal.results([(0, 0), (1, 0)])) == [b'{"kept":1}', b'{"kept":2}']
     journal.close()

@@ -60,7 +60,7 @@ def planned(ids, *, skip=None, cap=None):
 class Stage:
     """An execution on a loop, with its journal and fake pool."""
 
-    def __init__(self, tmp_path, plan, *, workers=1, budget=1, **settings):
+    def __init__(self, tmp_path, plan, *, workers=1, budget=1, sinks=(), **settings):
         self.journal = Journal.create(tmp_path)
         self.pool = FakePool()
         self.execution = Execution(
@@ -74,7 +74,7 @@ class Stage:
                 **settings,
             ),
             self.pool,
-            Recorded(self.journal, []),
+            Recorded(self.journal, sinks),
             ready=set(range(1, workers + 1)),
             next_worker=workers + 1,
             spawn=self.pool.start,
@@ -83,6 +83,8 @@ class Stage:
         self.over = asyncio.ensure_future(self.execution.finish())
 
     async def begin(self):
+        # One turn for the first commands, one for the sinks to hear of them.
+        await asyncio.sleep(0)
         await asyncio.sleep(0)
         return self
 
@@ -135,23 +137,56 @@ async def test_a_worker_is_told_of_a_file_once_before_its_first_case(tmp_path):
     await stage.over
 
 
+class Heard:
+    """A sink that notes what it hears, and the pool's frames as they leave."""
+
+    def __init__(self):
+        self.notes = []
+
+    def handle(self, event, result=None):
+        if isinstance(event, events.CaseFinished):
+            self.notes.append(f"told {result.eval_id}")
+
+    def flush(self):
+        pass
+
+
 @staged
-async def test_a_verdict_is_on_disk_before_its_slot_is_filled(tmp_path):
-    stage = await Stage(tmp_path, planned(["a", "b"])).begin()
-    on_disk = []
+async def test_a_verdict_is_on_disk_before_its_slot_is_filled_and_told_after(tmp_path):
+    heard = Heard()
+    stage = await Stage(tmp_path, planned(["a", "b"]), sinks=[heard]).begin()
     send = stage.pool.send
 
-    def spy(worker, command):
+    def leave(command):
+        heard.notes.append(f"{command.eval_id} leaves, on disk: {', '.join(stage.verdicts())}")
+
+    def send_at_the_end_of_the_turn(worker, command):
         if isinstance(command, wire.RunCase):
-            on_disk.append(dict(stage.verdicts()))
+            asyncio.get_running_loop().call_soon(leave, command)
         send(worker, command)
 
-    stage.pool.send = spy
+    stage.pool.send = send_at_the_end_of_the_turn
     stage.run_one(stage.pool.running()[0])
+    await asyncio.sleep(0)
 
-    assert on_disk == [{"a": Status.PASSED}]
+    assert heard.notes == ["b leaves, on disk: a", "told a"]
     stage.run_one(stage.pool.running()[1])
     await stage.over
+
+
+@staged
+async def test_a_result_of_the_wrong_types_is_told_with_its_own_status(tmp_path):
+    heard = Heard()
+    stage = await Stage(tmp_path, planned(["a"]), sinks=[heard]).begin()
+    command = stage.pool.running()[0]
+    stage.execution.started(1, wire.Started(command.case, 0, 1))
+    raw = b'{"eval_id":"a","passed":true,"status":"passed","tags":"none"}'
+    stage.execution.finished(1, wire.Finished(command.case, 0, 1, raw))
+    stage.execution.settle_turn()
+    await stage.over
+
+    assert stage.verdicts() == {"a": Status.PASSED}
+    assert heard.notes == ["told a"]
 
 
 @staged
