@@ -16,6 +16,12 @@ from evalengine.records import plain_string
 
 INLINE_RESULT_BYTES = 1024 * 1024
 """A result longer than this goes through a file."""
+EXIT_ORPHANED = 70
+"""The exit code of a worker whose coordinator is gone, or that is a fork of one."""
+EXIT_GARBLED = 71
+"""The exit code of a worker whose channel carries something else than commands."""
+EXIT_BROKEN = 72
+"""The exit code of a worker that cannot go on: its loop, its streams or what else it stands on is gone."""
 
 
 class RunKey(NamedTuple):

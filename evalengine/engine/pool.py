@@ -148,6 +148,13 @@ class Pool:
         await asyncio.wait([asyncio.ensure_future(self._all_gone.wait())], timeout=timeout_s)
 
 
+_HINTS = {
+    0: " without a word",
+    wire.EXIT_ORPHANED: ", as a worker does that has lost its channel",
+    wire.EXIT_GARBLED: ", as a worker does whose channel was written to or read from by others",
+    wire.EXIT_BROKEN: ", as a worker does whose event loop, descriptors or built-in functions were taken from it",
+}
+
+
 def _cause(exit_code: int | None) -> str:
-    text = describe_exit(exit_code)
-    return f"{text} without a word" if exit_code == 0 else text
+    return describe_exit(exit_code) + _HINTS.get(-1 if exit_code is None else exit_code, "")

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from evalengine import wire
 from evalengine.cases import EvalCase
+from evalengine.framing import MAX_PAYLOAD_BYTES
 from evalengine.recording import CaseContext, Recorder, recording, unattributed
 from evalengine.results import EvalCaseResult, Status
 from evalengine_worker import failures, outcomes
@@ -26,6 +27,8 @@ _monotonic = time.monotonic
 _wall_clock = time.time
 _random = os.urandom
 _CancelledError = asyncio.CancelledError
+_MOST_INLINE_BYTES = MAX_PAYLOAD_BYTES - 4096
+"""What fits into a frame beside the rest of its message."""
 
 
 class Surroundings(Protocol):
@@ -44,6 +47,9 @@ class Surroundings(Protocol):
 
     def send(self, message: wire.Message) -> None:
         """Send a message to the coordinator."""
+
+    def break_off(self, error: BaseException) -> None:
+        """End this process, which user code has made unfit; never returns."""
 
     async def flushed(self) -> None:
         """Wait until what was sent has left this process."""
@@ -99,7 +105,10 @@ class Attempt:
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is this case's
             if not self.is_cancelled:
                 outcomes.add_failure(result, failures.describe(error))
-        await self._finish(result)
+        try:
+            await self._finish(result)
+        except BaseException as error:  # noqa: BLE001 - user code broke what the engine itself stands on
+            self._surroundings.break_off(error)
 
     async def _run_agent_in_turn(self, case: EvalCase, result: EvalCaseResult) -> None:
         if self._file.spec.sync_agents == "serial" and self._file.agent.is_sync:
@@ -179,7 +188,8 @@ class Attempt:
         except _CancelledError:
             left = self.stubborn_tasks = len(self._tasks)
         if left:
-            result.notes.append(f"left {left} asyncio task{'s' if left > 1 else ''} running; cancelled")
+            stubborn = f", but {self.stubborn_tasks} did not end" if self.stubborn_tasks else ""
+            result.notes.append(f"left {left} asyncio task{'s' if left > 1 else ''} running; cancelled{stubborn}")
 
 
 def _frame(command: wire.RunCase, result: EvalCaseResult, spill_dir: str | None, leftovers: int) -> wire.Finished:
@@ -187,6 +197,8 @@ def _frame(command: wire.RunCase, result: EvalCaseResult, spill_dir: str | None,
     try:
         return outcomes.finished(command, encoded, spill_dir, leftovers)
     except OSError as error:
+        if len(encoded) <= _MOST_INLINE_BYTES:
+            return outcomes.finished(command, encoded, None, leftovers)
         bare = outcomes.identified(command, None, None, result.worker)
         bare.error = f"the result of {len(encoded)} bytes cannot be written to {spill_dir}: {error}"
         return outcomes.finished(command, outcomes.encode(bare), None, leftovers)

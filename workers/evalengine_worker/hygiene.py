@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from evalengine_worker.capture import Streams
@@ -22,6 +23,18 @@ _SIGNALS = tuple(
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGQUIT")
     if (number := getattr(signal, name, None)) is not None
 )
+try:
+    import resource
+except ImportError:  # not on Windows
+    _LIMITS: tuple[int, ...] = ()
+else:
+    _LIMITS = tuple(
+        number
+        for name in ("NOFILE", "AS", "DATA", "FSIZE", "STACK", "CPU", "NPROC")
+        if (number := getattr(resource, f"RLIMIT_{name}", None)) is not None
+    )
+    _getrlimit = resource.getrlimit
+_getitimer = getattr(signal, "getitimer", None)
 _CAREFUL_UMASK = 0o077
 _getcwd, _chdir, _umask = os.getcwd, os.chdir, os.umask
 
@@ -29,13 +42,27 @@ _getcwd, _chdir, _umask = os.getcwd, os.chdir, os.umask
 class Snapshot:
     """The state of a process that user code may change."""
 
-    __slots__ = ("collects", "environ", "filters", "folder", "handlers", "modules", "path", "recursion", "umask")
+    __slots__ = (
+        "alarm",
+        "collects",
+        "environ",
+        "filters",
+        "folder",
+        "handlers",
+        "limits",
+        "modules",
+        "path",
+        "recursion",
+        "umask",
+    )
 
     def __init__(self) -> None:
         self.folder = _folder()
         self.environ = _environ()
         self.path = sys.path[:]
         self.handlers = [_signal_handler(number) for number in _SIGNALS]
+        self.alarm = _getitimer is not None and _getitimer(signal.ITIMER_REAL)[0] > 0
+        self.limits = [_getrlimit(number) for number in _LIMITS]
         self.recursion = sys.getrecursionlimit()
         # The process has a careful mask for an instant; other threads may create files in it.
         self.umask = _umask(_CAREFUL_UMASK)
@@ -51,6 +78,8 @@ class Snapshot:
             and self.folder == other.folder
             and self.path == other.path
             and self.handlers == other.handlers
+            and self.alarm == other.alarm
+            and self.limits == other.limits
             and self.recursion == other.recursion
             and self.umask == other.umask
             and self.collects == other.collects
@@ -127,7 +156,9 @@ class Hygiene:
                 ("the working directory", now.folder != was.folder, self._restore_folder),
                 ("the environment", now.environ != was.environ, self._restore_environ),
                 ("sys.path", now.path != was.path, self._restore_path),
+                ("the alarm clock", now.alarm and not was.alarm, self._stop_alarm),
                 ("signal handlers", now.handlers != was.handlers, self._restore_handlers),
+                ("resource limits", now.limits != was.limits, self._restore_limits),
                 ("the recursion limit", now.recursion != was.recursion, self._restore_recursion),
                 ("the umask", now.umask != was.umask, self._restore_umask),
                 ("warning filters", now.filters != was.filters, self._restore_filters),
@@ -164,6 +195,18 @@ class Hygiene:
         for number, handler in zip(_SIGNALS, self._baseline.handlers, strict=True):
             if handler is not None and _signal_handler(number) != handler:
                 signal.signal(number, handler)
+        return True
+
+    def _stop_alarm(self) -> bool:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return True
+
+    def _restore_limits(self) -> bool:
+        for number, (soft, _) in zip(_LIMITS, self._baseline.limits, strict=True):
+            # What was lowered for good stays lowered.
+            hard = _getrlimit(number)[1]
+            with suppress(OSError, ValueError):
+                resource.setrlimit(number, (soft, hard))
         return True
 
     def _restore_recursion(self) -> bool:

@@ -21,10 +21,9 @@ _MOST_PENDING_BYTES = 4 * 1024 * 1024
 _exit = os._exit
 _select = select.select
 _encode = wire.encode
-ORPHANED = 70
-"""The exit code of a worker whose coordinator is gone, or that is a fork of one."""
-GARBLED = 71
-"""The exit code of a worker whose channel carries something else than commands."""
+ORPHANED = wire.EXIT_ORPHANED
+GARBLED = wire.EXIT_GARBLED
+BROKEN = wire.EXIT_BROKEN
 
 
 class Link:

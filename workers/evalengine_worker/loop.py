@@ -24,18 +24,20 @@ from evalengine_worker.case import Attempt
 from evalengine_worker.catalog import Catalog, FileInUse
 from evalengine_worker.hygiene import Hygiene, Snapshot
 from evalengine_worker.leftovers import Leftovers, busy_pool_threads
-from evalengine_worker.link import Link
+from evalengine_worker.link import BROKEN, Link
 from evalengine_worker.project import LoadError, Project
+from evalengine_worker.tasks import WorkerLoop
 
 _GOODBYE_WAIT_S = 1.0
 
 _getpid = os.getpid
+_exit = os._exit
 
 
 class Worker:
     """One worker process, from its Ready to its Goodbye."""
 
-    def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, streams: Streams) -> None:
+    def __init__(self, descriptor: int, loop: WorkerLoop, streams: Streams) -> None:
         self.worker: int | None = None
         self.spill_dir: str | None = None
         self.captures = True
@@ -53,6 +55,7 @@ class Worker:
         self._clean_context = contextvars.copy_context()
         self._hygiene = Hygiene(streams)
         self._leftovers = Leftovers()
+        self._loop_settings = loop.settings()
         self._is_over = False
         self.send = self._link.send
         self.flushed = self._link.flushed
@@ -119,6 +122,7 @@ class Worker:
         if command is None or self._catalog is None:
             return
         before = Snapshot()
+        asyncio.set_event_loop(self._loop)
         output = Output()
         log_start = self._streams.log.size
         token = current_output.set(output)
@@ -196,7 +200,7 @@ class Worker:
             return
         attempt = Attempt(command, file, self)
         self._running[command.key] = attempt
-        task = self._loop.create_task(attempt.run(), context=self._clean_context.copy())
+        task = self._loop.create_own_task(attempt.run(), self._clean_context.copy())
         attempt.start(task)
 
     def _refuse(self, command: wire.RunCase, error: LoadError) -> None:
@@ -216,6 +220,7 @@ class Worker:
                 self._running[key].is_alone = False
         else:
             self._hygiene.begin()
+            self._loop_settings = self._loop.settings()
             attempt.log_start = self._streams.log.size
         self._begun.add(attempt.command.key)
 
@@ -242,12 +247,29 @@ class Worker:
         return attempt.stubborn_tasks + threads + children
 
     def _settle(self, attempt: Attempt, result: EvalCaseResult) -> None:
-        changes = self._hygiene.settle()
+        try:
+            changes = self._hygiene.settle()
+        except Exception as error:  # noqa: BLE001 - user code broke what looking at the process needs
+            problem = f"left its process in a state that cannot be undone: {failures.one_line(error)}"
+            result.notes.append(f"{problem}; the worker was replaced")
+            self._loop.call_soon(self.break_off, error)
+            return
+        if self._loop.settings() != self._loop_settings:
+            self._loop.restore(self._loop_settings)
+            changes.append("changed settings of the event loop; restored")
         if attempt.is_alone:
             result.notes += changes
         else:
             for change in changes:
                 self.send(wire.Notice(text=f"worker {self.worker}: one of several cases at once {change}"))
+
+    def break_off(self, error: BaseException) -> None:
+        """End this process, which user code has made unfit, after what is said already; never returns."""
+        try:
+            self._streams.log.write(f"the worker cannot go on: {failures.describe(error).traceback}\n")
+            self._link.flush_now(_GOODBYE_WAIT_S)
+        finally:
+            _exit(BROKEN)
 
 
 def _enable_fault_handler(descriptor: int) -> None:

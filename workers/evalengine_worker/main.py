@@ -12,13 +12,11 @@ import evalengine._version
 import evalengine.authoring
 import evalengine.foreign  # noqa: F401 - eval files need these at once
 from evalengine_worker.capture import Streams, close_stdin
-from evalengine_worker.link import GARBLED
+from evalengine_worker.link import BROKEN
 from evalengine_worker.loop import Worker
-from evalengine_worker.tasks import WorkerLoop
+from evalengine_worker.tasks import WorkerLoop, keep_apart
 
 _exit = os._exit
-BROKEN = GARBLED + 1
-"""The exit code of a worker that fails by a fault of the engine."""
 
 
 def main(descriptor: int) -> None:
@@ -28,6 +26,7 @@ def main(descriptor: int) -> None:
         streams = Streams()
         loop = WorkerLoop()
         asyncio.set_event_loop(loop)
+        keep_apart()
         Worker(descriptor, loop, streams).serve()
     except BaseException:  # noqa: BLE001 - the last word of a worker that is broken
         import traceback

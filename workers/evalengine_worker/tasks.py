@@ -1,12 +1,17 @@
-"""Which asyncio tasks belong to which case: those created in its context, by itself or by other tasks of it."""
+"""Which asyncio tasks belong to which case: those created in its context, by itself or by other tasks of it.
+
+A case that asks for all tasks (usually to cancel them) gets its own: ``asyncio.all_tasks`` is replaced.
+"""
 
 import asyncio
 import time
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import Any
 
 _monotonic = time.monotonic
 _wait = asyncio.wait
+_Task = asyncio.Task
+_all_tasks = asyncio.all_tasks
 _CANCEL_WAIT_S = 0.05
 
 Tasks = set[asyncio.Task[Any]]
@@ -33,6 +38,37 @@ class WorkerLoop(asyncio.SelectorEventLoop):
             owner.add(task)
             task.add_done_callback(owner.discard)
         return task
+
+    def settings(self) -> tuple[Any, Any, bool]:
+        """Return what user code may set of a loop."""
+        return self.get_task_factory(), self.get_exception_handler(), self.get_debug()
+
+    def restore(self, settings: tuple[Any, Any, bool]) -> None:
+        """Set it to what it was."""
+        factory, handler, debug = settings
+        self.set_task_factory(factory)
+        self.set_exception_handler(handler)
+        self.set_debug(debug)
+
+    def create_own_task(self, coro: Any, context: Context) -> asyncio.Task[Any]:
+        """Create a task of the engine itself, whatever task factory user code has set."""
+        return _Task(coro, loop=self, context=context)
+
+
+def all_tasks(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[Any]]:
+    """Return the unfinished tasks of a loop: of the worker's, within a case, only those of the case."""
+    found, owned = _all_tasks(loop), current_tasks.get()
+    if owned is None:
+        return found
+    asking = asyncio.current_task() if asyncio._get_running_loop() is not None else None  # noqa: SLF001
+    return {
+        task for task in found if task in owned or task is asking or not isinstance(task.get_loop(), WorkerLoop)
+    }
+
+
+def keep_apart() -> None:
+    """Let cases see no tasks but their own."""
+    asyncio.all_tasks = asyncio.tasks.all_tasks = all_tasks
 
 
 async def cancel_all(tasks: Tasks) -> tuple[int, int]:

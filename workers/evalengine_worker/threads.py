@@ -16,6 +16,14 @@ THREAD_NAME = "evalengine-case"
 _Thread = threading.Thread
 
 
+class _NotAwaited(threading.Event):
+    """A thread's start that its starter does not wait for: the loop has other cases to run meanwhile."""
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002
+        """Say at once that it started; it is set when it has."""
+        return True
+
+
 class Outcome(NamedTuple):
     """What a call came to: a value, or the exception it raised, of whatever kind."""
 
@@ -42,7 +50,9 @@ async def run_in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
         with contextlib.suppress(RuntimeError):  # The loop may be closed: the process is ending.
             loop.call_soon_threadsafe(_settle, end, outcome)
 
-    _Thread(target=work, name=THREAD_NAME, daemon=True).start()
+    thread = _Thread(target=work, name=THREAD_NAME, daemon=True)
+    thread._started = _NotAwaited()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public way
+    thread.start()
     return await end
 
 
