@@ -64,6 +64,8 @@ class Attempt:
         self.is_alone = True
         """Whether nothing else ran in this worker while it did; the surroundings know."""
         self.log_start = 0
+        self.found = (0, 0)
+        """How many threads and child processes earlier cases had left running when it began."""
         self.stubborn_tasks = 0
         self._file = file
         self._surroundings = surroundings
@@ -169,6 +171,7 @@ class Attempt:
         return f"{command.eval_id}-{command.repeat}-{command.attempt}-{_random(6).hex()}"
 
     async def _finish(self, result: EvalCaseResult) -> None:
+        current_tasks.set(None)  # Its own code has ended: nothing may be raised into it any more.
         await self._clean_up(result)
         if self._cancel is not None:
             result.passed = False

@@ -5,6 +5,7 @@ then what piles up beyond a bound is written at once. The end of the stream mean
 """
 
 import asyncio
+import contextvars
 import os
 import select
 import socket
@@ -41,6 +42,8 @@ class Link:
         self._flush_scheduled = False
         self._is_writing = False
         self._is_abandoned = False
+        # What is written is nobody's: not in the context of the case that said it.
+        self._context = contextvars.copy_context()
         self._drained: list[asyncio.Future[None]] = []
         loop.add_reader(self._socket, self._readable)
         os.register_at_fork(after_in_child=self._abandon)
@@ -59,7 +62,7 @@ class Link:
             self.flush_now(None)
         elif not self._flush_scheduled and not self._is_writing:
             self._flush_scheduled = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self._flush, context=self._context)
 
     async def flushed(self) -> None:
         """Wait until everything that is queued has left this process; what is said next outlives its death."""

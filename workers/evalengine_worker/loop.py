@@ -29,6 +29,7 @@ from evalengine_worker.project import LoadError, Project
 from evalengine_worker.tasks import WorkerLoop
 
 _GOODBYE_WAIT_S = 1.0
+_LEFT = (("thread", "threads"), ("child process", "child processes"))
 
 _getpid = os.getpid
 _exit = os._exit
@@ -222,6 +223,7 @@ class Worker:
             self._hygiene.begin()
             self._loop_settings = self._loop.settings()
             attempt.log_start = self._streams.log.size
+            attempt.found = (self._leftovers.threads(), self._leftovers.children())
         self._begun.add(attempt.command.key)
 
     def end(self, attempt: Attempt, result: EvalCaseResult) -> int:
@@ -238,10 +240,10 @@ class Worker:
         threads, children = self._leftovers.threads(), self._leftovers.children()
         if attempt.is_cancelled:
             threads += busy_pool_threads(self._loop)
-        if threads and attempt.is_alone:
-            result.notes.append(f"left {threads} thread{'s' if threads > 1 else ''} running")
-        if children and attempt.is_alone:
-            result.notes.append(f"left {children} child process{'es' if children > 1 else ''} running")
+        if attempt.is_alone:
+            for what, left in zip(_LEFT, (threads - attempt.found[0], children - attempt.found[1]), strict=True):
+                if left > 0:
+                    result.notes.append(f"left {left} {what[left > 1]} running")
         if not self._begun:
             self._settle(attempt, result)
         return attempt.stubborn_tasks + threads + children
