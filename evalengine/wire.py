@@ -122,6 +122,8 @@ class Configure(_Frame, frozen=True):
     """Where the process's own output goes (file descriptors 1 and 2)."""
     spill_dir: str | None = None
     """Where results too long for a frame are put."""
+    marks_path: str | None = None
+    """The file of start marks, see :mod:`evalengine.start_marks`."""
     judge_model: str | None = None
     """What the command line, agentflow.json or the environment says, over what criteria say."""
 

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -28,6 +29,8 @@ from evalengine.wire import RunKey
 DEFAULT_TIMEOUT_S = 300.0
 _BACK_OFF_S = 0.05
 _LONGEST_BACK_OFF_S = 1.0
+_LOOK_FOR_STARTS_S = 0.2
+"""How soon the clock of a case starts whose worker is blocked before it could say that the case began."""
 
 _encode_result = msgspec.json.Encoder().encode
 _wall_clock = time.time
@@ -53,6 +56,16 @@ class Received(msgspec.Struct):
     duration_s: float
 
 
+class Traces(Protocol):
+    """What workers leave behind in files, alive or dead."""
+
+    def last_words(self, worker: int) -> str:
+        """Return the end of what a worker's process printed."""
+
+    def begun(self, worker: int) -> list[RunKey]:
+        """Return the attempts that a worker has marked as begun."""
+
+
 class Execution:
     """Runs the cases of a plan in the workers of a pool, until each has its verdict."""
 
@@ -66,14 +79,14 @@ class Execution:
         ready: set[int],
         next_worker: int,
         spawn: Callable[[int], None],
-        log_tail: Callable[[int], str],
+        traces: Traces,
     ) -> None:
         self._plan = plan
         self._pool = pool
         self._recorded = recorded
         self._emit = recorded.emit
         self._spawn = spawn
-        self._log_tail = log_tail
+        self._traces = traces
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
@@ -82,6 +95,9 @@ class Execution:
         self._received: dict[RunKey, Received] = {}
         self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
         self._known_files: set[tuple[int, int]] = set()
+        self._unsaid: dict[int, set[RunKey]] = {}
+        """By worker, the attempts it was sent and has not told to have begun."""
+        self._looking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_to_tell = False
         self._scheduler = _scheduler(plan, settings, ready, set(pool.workers) - ready, next_worker)
@@ -108,7 +124,7 @@ class Execution:
         try:
             return await self._over
         finally:
-            self._disarm()
+            self._stop_clocks()
             self._recorded.tell()
 
     # Facts
@@ -120,9 +136,26 @@ class Execution:
     def started(self, worker: int, message: wire.Started) -> None:
         """Take that an attempt began."""
         key = message.key
+        if key in self._running.get(worker, ()):
+            # Its mark was seen before.
+            return
+        self._unsaid.get(worker, set()).discard(key)
         if self._tell(facts.AttemptStarted(worker, key)):
             self._running.setdefault(worker, {})[key] = (self._loop.time(), _wall_clock())
             self._emit(events.CaseStarted(case=key.case, repeat=key.repeat, attempt=key.attempt, worker=worker))
+
+    def _take_marks(self, worker: int) -> None:
+        """Take the starts that a worker has marked and not told of: it is dead, or user code blocks its loop."""
+        unsaid = self._unsaid.get(worker)
+        if unsaid:
+            for key in unsaid.intersection(self._traces.begun(worker)):
+                self.started(worker, wire.Started(*key))
+
+    def _look_for_starts(self) -> None:
+        self._looking = None
+        for worker in [worker for worker, unsaid in self._unsaid.items() if unsaid]:
+            self._take_marks(worker)
+        self.settle_turn()
 
     def finished(self, worker: int, message: wire.Finished) -> None:
         """Take a result."""
@@ -132,14 +165,17 @@ class Execution:
         self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers))
         self._received.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
+        self._unsaid.get(worker, set()).discard(key)
 
     def lost(self, worker: int, pid: int | None, cause: str) -> None:
-        """Take the death of a worker."""
+        """Take the death of a worker; what it had begun, it may not have had the time to say."""
+        self._take_marks(worker)
         running = self._running.get(worker, {})
         labels = [self._plan.entries[key.case].label for key in running]
         self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause, in_flight=labels))
         self._tell(facts.WorkerLost(worker, cause))
         self._running.pop(worker, None)
+        self._unsaid.pop(worker, None)
         self.settle_turn()
 
     def stop(self, reason: str) -> None:
@@ -161,6 +197,8 @@ class Execution:
             self._is_to_tell = True
             # Channels send at the end of this turn; they asked for it before.
             self._loop.call_soon(self._tell_sinks)
+        if self._looking is None and not self._over.done():
+            self._looking = self._loop.call_later(_LOOK_FOR_STARTS_S, self._look_for_starts)
         self._arm()
 
     def _tell_sinks(self) -> None:
@@ -194,6 +232,11 @@ class Execution:
         if deadline is not None and not self._over.done() and deadline != math.inf:
             self._timer = self._loop.call_at(deadline, self._tick)
 
+    def _stop_clocks(self) -> None:
+        self._disarm()
+        if self._looking is not None:
+            self._looking.cancel()
+
     def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -221,6 +264,7 @@ class Execution:
 
     def _dispatch(self, command: commands.Dispatch) -> None:
         worker, key = command.worker, command.key
+        self._unsaid.setdefault(worker, set()).add(key)
         if (worker, command.file) not in self._known_files:
             self._known_files.add((worker, command.file))
             spec = self._plan.files[command.file].spec
@@ -268,7 +312,7 @@ class Execution:
             result.duration_seconds = self._loop.time() - running[0]
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
-            result.traceback = self._log_tail(worker) or None
+            result.traceback = self._traces.last_words(worker) or None
         self._tell_verdict(key, _encoded(result), worker)
 
     def _settle_skipped(self) -> None:

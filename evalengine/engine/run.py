@@ -5,9 +5,7 @@ commands from them, keeps the clock, and tells every event to the journal first 
 """
 
 import asyncio
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -18,6 +16,7 @@ from evalengine.engine.planning import Keeps, Plan, make_plan, require_cases
 from evalengine.engine.pool import Pool
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
+from evalengine.engine.traces import Traces
 from evalengine.errors import ConfigurationError, EngineError
 from evalengine.selection import check_ids
 from evalengine.settings import RunSettings
@@ -26,9 +25,6 @@ from evalengine.targets import EvalFile
 SHUTDOWN_GRACE_S = 2.0
 MOST_DEATHS_IN_A_ROW = 5
 _WITHOUT_MODEL = " (response_match without a judge model needs none)"
-_LOG_TAIL_BYTES = 16 * 1024
-_LAST_WORDS = b"Fatal Python error"
-"""How the interpreter begins what it says of a deadly signal."""
 _NO_ENTRY_POINT = (
     "skipped, it has no eval entry point: define get_eval_set(), get_scenarios(), SCENARIOS, "
     "or a function annotated -> EvalSet"
@@ -72,8 +68,7 @@ class Engine:
         self._next_worker = 1
         self._early_deaths = 0
         self._stop_reason: str | None = None
-        self._logs = recorded.journal.folder / "workers"
-        self._logs.mkdir(exist_ok=True)
+        self._traces = Traces(recorded.journal.folder)
 
     # The three phases
 
@@ -104,7 +99,7 @@ class Engine:
             ready=self._ready,
             next_worker=self._next_worker,
             spawn=self._pool.start,
-            log_tail=self._log_tail,
+            traces=self._traces,
         )
         self._execution = execution
         if self._stop_reason is not None:
@@ -165,8 +160,10 @@ class Engine:
         self._ready.discard(worker)
         if self._execution is not None:
             self._execution.lost(worker, pid, cause)
+            self._traces.forget_marks(worker)
             return
-        file = self._loading.worker_lost(worker, cause, self._log_tail(worker))
+        self._traces.forget_marks(worker)
+        file = self._loading.worker_lost(worker, cause, self._traces.last_words(worker))
         self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
         self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
         if self._early_deaths >= MOST_DEATHS_IN_A_ROW:
@@ -178,6 +175,7 @@ class Engine:
     def on_stopped(self, worker: int) -> None:
         """Take that a worker ended as told."""
         self._ready.discard(worker)
+        self._traces.forget_marks(worker)
         self._emit(events.WorkerStopped(worker=worker))
 
     # Workers
@@ -219,22 +217,10 @@ class Engine:
             env_file=str(settings.env_file) if settings.env_file else None,
             sync_agents=settings.sync_agents,
             judge_model=settings.judge_model,
-            log_path=str(self._log_path(worker)),
+            log_path=str(self._traces.log_path(worker)),
+            marks_path=str(marks) if (marks := self._traces.marks_path(worker)) else None,
             spill_dir=str(self._recorded.journal.folder),
         )
-
-    def _log_path(self, worker: int) -> Path:
-        return self._logs / f"worker-{worker}.log"
-
-    def _log_tail(self, worker: int) -> str:
-        try:
-            with self._log_path(worker).open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _LOG_TAIL_BYTES))
-                tail = file.read()
-                return tail[max(0, tail.rfind(_LAST_WORDS)) :].decode(errors="replace")
-        except OSError:
-            return ""
 
     # Loading
 

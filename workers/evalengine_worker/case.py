@@ -51,6 +51,9 @@ class Surroundings(Protocol):
     def break_off(self, error: BaseException) -> None:
         """End this process, which user code has made unfit; never returns."""
 
+    def mark(self, key: wire.RunKey) -> bool:
+        """Mark an attempt as begun, where the coordinator will see it even if this process dies now."""
+
     async def flushed(self) -> None:
         """Wait until what was sent has left this process."""
 
@@ -124,7 +127,8 @@ class Attempt:
             raise failures.PlainlyToldError("scenarios need a simulated user, and no model client is configured")
         self._say_started()
         # Who was running when a worker died must be known of every case whose code may have killed it.
-        await self._surroundings.flushed()
+        if not self._surroundings.mark(self.command.key):
+            await self._surroundings.flushed()
         result.started_at, started = _wall_clock(), _monotonic()
         self._surroundings.begin(self)
         recorder = Recorder()

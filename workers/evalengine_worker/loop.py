@@ -13,11 +13,13 @@ import platform
 import sys
 from collections import deque
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 from evalengine import wire
 from evalengine.errors import EvalEngineError
 from evalengine.results import EvalCaseResult
+from evalengine.start_marks import StartMarks
 from evalengine_worker import failures, outcomes
 from evalengine_worker.capture import Output, Streams, current_output
 from evalengine_worker.case import Attempt
@@ -57,6 +59,7 @@ class Worker:
         self._hygiene = Hygiene(streams)
         self._leftovers = Leftovers()
         self._loop_settings = loop.settings()
+        self._marks: StartMarks | None = None
         self._is_over = False
         self.send = self._link.send
         self.flushed = self._link.flushed
@@ -103,10 +106,20 @@ class Worker:
         self.captures = command.capture
         if command.log_path is not None:
             _enable_fault_handler(self._streams.log.open(command.log_path))
+        if command.marks_path is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._marks = StartMarks(Path(command.marks_path))
         sys.argv = [command.root]
         project = Project(command, self._run_to_end)
         project.enter()
         self._catalog = Catalog(project, self._run_to_end)
+
+    def mark(self, key: wire.RunKey) -> bool:
+        """Mark an attempt as begun, where the coordinator will see it even if this process dies now."""
+        if self._marks is None:
+            return False
+        self._marks.add(key)
+        return True
 
     def _run_to_end(self, awaitable: Awaitable[Any]) -> Any:
         """Run something awaitable of a file that is being loaded, on the loop that agents will run on."""

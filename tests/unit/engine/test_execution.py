@@ -63,6 +63,7 @@ class Stage:
     def __init__(self, tmp_path, plan, *, workers=1, budget=1, sinks=(), **settings):
         self.journal = Journal.create(tmp_path)
         self.pool = FakePool()
+        self.marks = {}
         self.execution = Execution(
             plan,
             RunSettings(
@@ -78,9 +79,15 @@ class Stage:
             ready=set(range(1, workers + 1)),
             next_worker=workers + 1,
             spawn=self.pool.start,
-            log_tail=lambda worker: f"last words of {worker}",
+            traces=self,
         )
         self.over = asyncio.ensure_future(self.execution.finish())
+
+    def last_words(self, worker):
+        return f"last words of {worker}"
+
+    def begun(self, worker):
+        return self.marks.get(worker, [])
 
     async def begin(self):
         # One turn for the first commands, one for the sinks to hear of them.
@@ -226,6 +233,35 @@ async def test_the_only_case_in_flight_crashed_when_its_worker_died(tmp_path):
     assert "SIGSEGV" in result.error
     assert result.traceback == "last words of 1"
     assert result.expected == [{"user_input": "q", "response": "r"}]
+
+
+@staged
+async def test_a_case_that_was_marked_as_begun_is_blamed_though_its_worker_could_not_say_so(tmp_path):
+    stage = await Stage(tmp_path, planned(["a", "b"]), budget=2).begin()
+    first, second = stage.pool.running()
+    stage.marks[1] = [first.key]
+    stage.execution.lost(1, 4711, "exited with 0")
+    await asyncio.sleep(0.01)
+
+    assert stage.verdicts() == {"a": Status.CRASHED}
+    assert second.key not in stage.execution._running.get(1, {})
+    stage.over.cancel()
+
+
+@staged
+async def test_the_clock_of_a_case_whose_worker_is_blocked_starts_by_its_mark(tmp_path):
+    stage = await Stage(tmp_path, planned(["a"])).begin()
+    command = stage.pool.running()[0]
+    stage.execution._look_for_starts()
+    assert stage.execution._running == {}
+    stage.marks[1] = [command.key]
+    stage.execution._look_for_starts()
+
+    assert list(stage.execution._running[1]) == [command.key]
+    stage.run_one(command)
+    assert await stage.over == "complete"
+    started = [event for event in read_events(stage.journal.path) if isinstance(event, events.CaseStarted)]
+    assert len(started) == 1
 
 
 @staged

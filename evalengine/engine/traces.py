@@ -1,0 +1,53 @@
+"""What workers leave behind in files of the run's folder: their output, and the marks of what they had begun."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from evalengine import start_marks
+from evalengine.wire import RunKey
+
+_TAIL_BYTES = 16 * 1024
+_LAST_WORDS = b"Fatal Python error"
+"""How the interpreter begins what it says of a deadly signal."""
+
+
+class Traces:
+    """The files of the workers of one run."""
+
+    def __init__(self, run_folder: Path) -> None:
+        self._folder = run_folder / "workers"
+        self._folder.mkdir(exist_ok=True)
+
+    def log_path(self, worker: int) -> Path:
+        """Return where a worker's process prints to."""
+        return self._folder / f"worker-{worker}.log"
+
+    def marks_path(self, worker: int) -> Path | None:
+        """Make the file of a worker's start marks; None where it cannot be made: its frames must do."""
+        path = self._folder / f"worker-{worker}.starts"
+        try:
+            start_marks.make_file(path)
+        except OSError:
+            return None
+        return path
+
+    def last_words(self, worker: int) -> str:
+        """Return the end of what a worker's process printed, from the interpreter's last words on if there are."""
+        try:
+            with self.log_path(worker).open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _TAIL_BYTES))
+                tail = file.read()
+        except OSError:
+            return ""
+        return tail[max(0, tail.rfind(_LAST_WORDS)) :].decode(errors="replace")
+
+    def begun(self, worker: int) -> list[RunKey]:
+        """Return the attempts that a worker has marked as begun, the latest ones that are over among them."""
+        return [RunKey(*mark) for mark in start_marks.read(self._folder / f"worker-{worker}.starts")]
+
+    def forget_marks(self, worker: int) -> None:
+        """Remove the marks of a worker that has ended."""
+        with contextlib.suppress(OSError):
+            (self._folder / f"worker-{worker}.starts").unlink()
