@@ -39,7 +39,10 @@ def as_eval_set(value: Any) -> EvalSet:
             value.eval_cases = [as_eval_case(case) for case in value.eval_cases]
         return value
     if isinstance(value, Mapping):
-        return EvalSet.model_validate(normalise(value))
+        plain = normalise(value)
+        if "eval_cases" not in plain:
+            raise _refusal(value, "an EvalSet", "eval_set_id, name, eval_cases")
+        return EvalSet.model_validate(plain)
     if _is_model(value, "eval_cases"):
         eval_set = EvalSet.model_validate(normalise(value.model_dump()))
         _mark_drawn_set_id(value, eval_set)

@@ -7,6 +7,7 @@ like a file of the eval directory), else absolute.
 
 import difflib
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -169,7 +170,7 @@ def _scan(folder: Path) -> Iterator[Path]:
             if _is_folder(entry):
                 if _is_entered(path):
                     (links if entry.is_symlink() else waiting).append(path)
-            elif _is_eval_file(entry.name):
+            elif _is_eval_file(entry.name) and not _is_special(path):
                 yield path
 
 
@@ -188,6 +189,15 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False  # A link that leads to itself: as a file, it is an error of the report.
+
+
+def _is_special(path: Path) -> bool:
+    """Tell whether reading it could wait for ever: a pipe, a device. What cannot be read is an error later."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _is_entered(folder: Path) -> bool:

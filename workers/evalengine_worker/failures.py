@@ -3,6 +3,7 @@
 Nothing an exception does can hurt: its ``str`` may raise, its chain may be endless, its text may be huge.
 """
 
+import importlib
 import os
 import traceback
 from typing import NamedTuple
@@ -20,7 +21,7 @@ _OURS = (
     os.path.dirname(os.path.abspath(__file__)) + os.sep,  # noqa: PTH100, PTH120 - strings, as in frames
     os.path.dirname(os.path.abspath(evalengine.__file__)) + os.sep,  # noqa: PTH100, PTH120
 )
-_MACHINERY = ("<frozen importlib", "<frozen runpy")
+_MACHINERY = ("<frozen importlib", "<frozen runpy", importlib.__file__)
 
 
 class Failure(NamedTuple):

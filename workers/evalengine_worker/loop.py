@@ -167,6 +167,10 @@ class Worker:
             self._load_failed(command, error, self._printed(output, log_start))
         except EvalEngineError as error:
             self._load_failed(command, LoadError(str(error)), self._printed(output, log_start))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this file's
+            broken = LoadError(failures.one_line(error))
+            broken.__cause__ = error
+            self._load_failed(command, broken, self._printed(output, log_start))
         else:
             self.send(
                 wire.FileLoaded(
@@ -197,6 +201,9 @@ class Worker:
             self._files[command.file] = catalog.use(command.spec)
         except LoadError as error:
             self._files[command.file] = error
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this file's
+            broken = self._files[command.file] = LoadError(failures.one_line(error))
+            broken.__cause__ = error
 
     def _printed(self, output: Output, log_start: int) -> str:
         """Return what was printed since, with what came by way of the log where nothing else ran."""
