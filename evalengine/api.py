@@ -236,6 +236,8 @@ class ResultStream:
         assert self._end is not None
         outcome = self._end.outcome
         assert outcome is not None
+        if outcome.problem is not None:
+            raise EngineError(outcome.problem)
         document = outcome.document
         if document.file_errors:
             raise UsageError(document.file_errors[0].error)

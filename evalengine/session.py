@@ -16,7 +16,7 @@ from evalengine._version import __version__
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.run import Engine, Handover
-from evalengine.errors import ExitCode
+from evalengine.errors import EngineError, ExitCode
 from evalengine.events import RunEvent
 from evalengine.journal import Journal
 from evalengine.report.files import release, report_paths
@@ -49,6 +49,8 @@ class RunOutcome(msgspec.Struct):
     report_paths: list[Path] = []
     collected: list[str] = []
     """Labels in the order they would run, where the run only collects."""
+    problem: str | None = None
+    """Why reports are missing, where they are; the exit code says so, too."""
 
 
 class _Order:
@@ -182,9 +184,15 @@ class Session:
         )
         recorded.tell()
         document = fold.document(verified=False)
-        paths = self._write_reports(recorded.journal, document, order) if self.settings.report else []
+        outcome = RunOutcome(exit_code=exit_code, document=document)
+        if self.settings.report:
+            try:
+                outcome.report_paths = self._write_reports(recorded.journal, document, order)
+            except (EngineError, OSError) as error:
+                outcome.exit_code = int(ExitCode.ENGINE_FAILED)
+                outcome.problem = f"{error}; the results are in {recorded.journal.folder}"
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
-        return RunOutcome(exit_code=exit_code, document=document, report_paths=paths)
+        return outcome
 
     def _write_reports(self, journal: Journal, document: RunDocument, order: _Order) -> list[Path]:
         from evalengine.report.html_page import write_html

@@ -136,6 +136,7 @@ def _command_line(given: dict[str, Any]) -> "CommandLine":
 
 def _perform(settings: "RunSettings", cwd: Path) -> int:
     from evalengine.api import run
+    from evalengine.errors import EngineError
 
     if settings.collect_only:
         return _list_cases(run(settings, [], cwd=cwd), settings)
@@ -156,6 +157,8 @@ def _perform(settings: "RunSettings", cwd: Path) -> int:
         console.flush()  # What was said of files comes before the error.
         raise
     console.finish(outcome.document, outcome.report_paths)
+    if outcome.problem is not None:
+        raise EngineError(outcome.problem)
     if settings.open_report and outcome.report_paths:
         _open(outcome.report_paths[0])
     return int(outcome.exit_code)

@@ -78,8 +78,7 @@ class Engine:
         Raises ConfigurationError for a value that cannot be meant, NoCasesError where there is nothing to run,
         EngineError where workers do not start.
         """
-        for _ in range(self.settings.workers):
-            self._start_next_worker()
+        self._start_workers(self.settings.workers)
         if self._files:
             await self._loading_over
         self._tell_files()
@@ -180,6 +179,17 @@ class Engine:
 
     # Workers
 
+    def _start_workers(self, count: int) -> None:
+        """Start workers; one is enough to go on with."""
+        for started in range(count):
+            try:
+                self._start_next_worker()
+            except EngineError as error:
+                if not started:
+                    raise
+                self._emit(events.Noticed(text=f"only {started} of {count} workers could be started: {error}"))
+                return
+
     def _start_next_worker(self) -> None:
         self._pool.start(self._next_worker)
         self._next_worker += 1
@@ -244,6 +254,7 @@ class Engine:
     def _fail_loading(self, error: EngineError) -> None:
         if not self._loading_over.done():
             self._loading_over.set_exception(error)
+            self._loading_over.exception()  # Told once: nobody may wait for it any more.
 
     # Telling
 
