@@ -8,7 +8,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -21,8 +20,9 @@ from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.scheduler import Scheduler
 from evalengine.engine.states import IllegalFactError
+from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
 from evalengine.errors import EngineError
-from evalengine.results import EvalCaseResult, Status
+from evalengine.results import Status
 from evalengine.settings import RunSettings
 from evalengine.wire import RunKey
 
@@ -32,28 +32,7 @@ _LONGEST_BACK_OFF_S = 1.0
 _LOOK_FOR_STARTS_S = 0.2
 """How soon the clock of a case starts whose worker is blocked before it could say that the case began."""
 
-_encode_result = msgspec.json.Encoder().encode
 _wall_clock = time.time
-
-
-class _Head(msgspec.Struct):
-    """What the scheduler must know of a result; decoding it checks that the rest is JSON, and leaves it."""
-
-    eval_id: str
-    passed: bool
-    status: Status
-    duration_seconds: float = 0.0
-
-
-_decode_head = msgspec.json.Decoder(_Head).decode
-
-
-class Received(msgspec.Struct):
-    """A result as a worker sent it: its bytes, and what they say first."""
-
-    raw: bytes
-    status: Status
-    duration_s: float
 
 
 class Traces(Protocol):
@@ -160,7 +139,7 @@ class Execution:
     def finished(self, worker: int, message: wire.Finished) -> None:
         """Take a result."""
         key = message.key
-        received = self._read(worker, message)
+        received = read_result(self._plan, worker, message, self._recorded.journal.folder)
         self._received[key] = received
         self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers))
         self._received.pop(key, None)
@@ -305,7 +284,7 @@ class Execution:
 
     def _settle(self, command: commands.Settle) -> None:
         key, worker = command.key, command.worker
-        result = self._verdict_without_worker(self._plan.entries[key.case], key, command.status, command.reason)
+        result = verdict_without_worker(self._plan, key, command.status, command.reason)
         running = self._running.get(worker, {}).pop(key, None) if worker is not None else None
         if running is not None:
             result.worker = worker
@@ -313,14 +292,14 @@ class Execution:
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
             result.traceback = self._traces.last_words(worker) or None
-        self._tell_verdict(key, _encoded(result), worker)
+        self._tell_verdict(key, encoded(result), worker)
 
     def _settle_skipped(self) -> None:
         for place, entry in enumerate(self._plan.entries):
             if entry.case.skip is not None:
                 key = RunKey(place)
-                result = self._verdict_without_worker(entry, key, Status.SKIPPED, entry.case.skip)
-                self._tell_verdict(key, _encoded(result), None)
+                result = verdict_without_worker(self._plan, key, Status.SKIPPED, entry.case.skip)
+                self._tell_verdict(key, encoded(result), None)
 
     def _tell_verdict(self, key: RunKey, received: Received, worker: int | None) -> None:
         self._emit(
@@ -334,28 +313,6 @@ class Execution:
                 worker=worker,
                 result=msgspec.Raw(received.raw),
             )
-        )
-
-    def _verdict_without_worker(
-        self, entry: PlanEntry, key: RunKey, status: Status, reason: str | None
-    ) -> EvalCaseResult:
-        case = wire.decode_case(entry.case.payload)
-        return EvalCaseResult(
-            eval_id=entry.case.eval_id,
-            name=entry.case.name,
-            description=case.description,
-            passed=False,
-            status=status,
-            error=reason,
-            label=entry.label,
-            file=self._plan.files[entry.file].spec.label,
-            set_id=entry.case.set_id,
-            set_name=entry.case.set_name,
-            tags=entry.case.tags,
-            repeat=key.repeat,
-            attempts=key.attempt,
-            metadata=case.metadata,
-            expected=case.expectations(),
         )
 
     def _requeue(self, command: commands.Requeue) -> None:
@@ -384,34 +341,6 @@ class Execution:
     def _end(self, _: commands.EndRun) -> None:
         if not self._over.done():
             self._over.set_result(self._status)
-
-    # Results
-
-    def _read(self, worker: int, message: wire.Finished) -> Received:
-        """Decode what a worker sent; what cannot be read becomes an error of the case, never of the run."""
-        raw = message.result
-        try:
-            if message.spill is not None:
-                raw = self._take_spilled(Path(message.spill))
-            head = _decode_head(raw)
-            return Received(raw, head.status, head.duration_seconds)
-        except (OSError, msgspec.DecodeError, EngineError) as error:
-            reason = f"worker {worker} sent a result that cannot be read: {error}"
-            entry = self._plan.entries[message.case]
-            result = self._verdict_without_worker(entry, message.key, Status.ERROR, reason)
-            return _encoded(result)
-
-    def _take_spilled(self, path: Path) -> bytes:
-        if path.parent != self._recorded.journal.folder:
-            msg = f"{path} is not in the folder of the run"
-            raise EngineError(msg)
-        data = path.read_bytes()
-        path.unlink()
-        return data
-
-
-def _encoded(result: EvalCaseResult) -> Received:
-    return Received(_encode_result(result), result.status, result.duration_seconds)
 
 
 def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:

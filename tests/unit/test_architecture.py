@@ -23,6 +23,7 @@ KERNEL = {
     "errors",
     "records",
     "framing",
+    "start_marks",
     "cases",
     "evalset_json",
     "results",
