@@ -13,6 +13,9 @@ class Alarmed(Protocol):
 
 _Subject = TypeVar("_Subject", bound=Alarmed)
 
+_ROUNDING_S = 1e-6
+"""A clock from which pauses were taken off, and to which they are added again, may miss an alarm by a rounding."""
+
 _SPARE = 64
 """How many dead entries are not worth a clean-up."""
 
@@ -42,7 +45,7 @@ class Alarms(Generic[_Subject]):
     def pop_due(self, now: float) -> _Subject | None:
         """Clear the next alarm that is due and return its subject."""
         when = self.first()
-        if when is None or when > now:
+        if when is None or when > now + _ROUNDING_S:
             return None
         subject = heappop(self._heap)[2]
         subject.alarm_at = None

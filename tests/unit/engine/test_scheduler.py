@@ -740,3 +740,16 @@ def test_a_worker_that_was_starting_already_must_be_ready_in_time_too():
 
     assert scheduler.next_deadline() == 5.0
     assert [type(command) for command in scheduler.handle(Ticked(), 5.0)] == [Kill]
+
+
+@pytest.mark.parametrize("gap_s", [0.1, 1 / 3, 63.34757, 1e6 + 0.1])
+@pytest.mark.parametrize("started_at", [0.0, 0.7, 1234.5678, 98765.4321])
+def test_a_tick_at_the_deadline_is_never_too_early_whatever_was_paused(gap_s, started_at):
+    scheduler = Scheduler([Task(0, 0, 0, 1.1)], Limits(budget=1, workers=1), ready_workers=[1])
+    scheduler.start(started_at)
+    scheduler.handle(AttemptStarted(1, RunKey(0)), started_at)
+    scheduler.handle(ClockPaused(gap_s), started_at + gap_s)
+
+    decided = scheduler.handle(Ticked(), scheduler.next_deadline())
+
+    assert [type(command) for command in decided] == [Cancel]

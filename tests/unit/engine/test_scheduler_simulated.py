@@ -257,7 +257,10 @@ def worlds(draw, behaviours=tuple(EXPECTED), warm=True):
 def run_fairly(world):
     """Let everything happen in a random order, but nothing be so slow that a deadline passes without a reason."""
     litter_deaths = 3
+    steps = 0
     while not world.over:
+        steps += 1
+        assert steps < 10_000, "the run does not get on"
         happenings = world.prompt()
         littered = [worker for worker, process in world.processes.items() if process.littered]
         if littered and litter_deaths and world.random.random() < 0.2:
