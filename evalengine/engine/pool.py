@@ -39,6 +39,7 @@ class _Member:
         self.process: Any = None
         self.channel: Channel
         self.death: Death
+        self.is_ending = False
         self.said_goodbye = False
         self.kill_reason: str | None = None
         self.is_dead = False
@@ -121,7 +122,9 @@ class Pool:
             member.process.close()
         if not self._members:
             self._all_gone.set()
-        if member.said_goodbye and member.kill_reason is None:
+        # A goodbye may be lost with a channel that had commands in it still.
+        ended_as_told = member.said_goodbye or (member.is_ending and exit_code == 0)
+        if ended_as_told and member.kill_reason is None:
             self._listener.on_stopped(member.worker)
         else:
             cause = member.kill_reason or _cause(exit_code)
@@ -129,6 +132,8 @@ class Pool:
 
     def stop(self, worker: int) -> None:
         """Tell a worker to end."""
+        if worker in self._members:
+            self._members[worker].is_ending = True
         self.send(worker, wire.Shutdown())
 
     async def close(self, grace_s: float) -> None:

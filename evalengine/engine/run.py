@@ -67,6 +67,7 @@ class Engine:
         self._ready: set[int] = set()
         self._next_worker = 1
         self._early_deaths = 0
+        self._is_closing = False
         self._stop_reason: str | None = None
         self._traces = Traces(recorded.journal.folder)
 
@@ -112,6 +113,7 @@ class Engine:
 
     async def close(self) -> None:
         """End all workers and whatever they left behind."""
+        self._is_closing = True
         await self._pool.close(SHUTDOWN_GRACE_S)
 
     # Stopping
@@ -169,7 +171,8 @@ class Engine:
             self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
         elif self._loading.done:
             self._finish_loading()
-        self._replace_loader()
+        if not self._is_closing:
+            self._replace_loader()
 
     def on_stopped(self, worker: int) -> None:
         """Take that a worker ended as told."""
