@@ -107,7 +107,7 @@ class Pool:
         member.is_dead = True
         member.channel.drain()
         member.channel.close()
-        kill_group(member.process)
+        kill_group(member.process, is_dead=True)
         self._settle(member, self._loop.time() + _STATUS_WAIT_S)
 
     def _settle(self, member: _Member, give_up: float) -> None:

@@ -217,14 +217,16 @@ def _death_descriptor(worker: Any) -> tuple[int, bool]:
         return worker.sentinel, False
 
 
-def kill_group(worker: Any) -> None:
-    """Kill a process and everything in its session's process group."""
-    pid = worker.pid
-    if pid is None or worker.exitcode is not None:
+def kill_group(worker: Any, *, is_dead: bool = False) -> None:
+    """Kill a process and everything in its process group; of a dead one what it left there.
+
+    The library's exit code is not asked: it says 255 of every living process once the fork server is gone.
+    """
+    if worker.pid is None:
         return
-    for kill in (os.killpg, os.kill):
+    for kill in (os.killpg,) if is_dead else (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
+            kill(worker.pid, signal.SIGKILL)
 
 
 UNKNOWN_EXIT = 255
