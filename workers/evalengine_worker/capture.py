@@ -225,6 +225,11 @@ class Streams:
         sys.__stdout__, sys.__stderr__, sys.__stdin__ = self._stdout, self._stderr, self._stdin  # type: ignore[misc,assignment]
         return True
 
+    def mend(self) -> None:
+        """Put the routers back where user code left no stream at all, or a closed one: others print there, too."""
+        if any(stream is None or getattr(stream, "closed", False) is True for stream in (sys.stdout, sys.stderr)):
+            self.install()
+
 
 def close_stdin() -> None:
     """Put the null device on descriptor 0: reading from it ends at once."""

@@ -264,7 +264,9 @@ class Worker:
             for what, left in zip(_LEFT, (threads - attempt.found[0], children - attempt.found[1]), strict=True):
                 if left > 0:
                     result.notes.append(f"left {left} {what[left > 1]} running")
-        if not self._begun:
+        if self._begun:
+            self._streams.mend()
+        else:
             self._settle(attempt, result)
         return attempt.stubborn_tasks + threads + children
 
