@@ -1,6 +1,7 @@
 """One run from files to reports: journal, sinks, engine, signals and the reports at the end, wired together."""
 
 import asyncio
+import gc
 import re
 import signal
 import time
@@ -141,6 +142,9 @@ class Session:
                 plan = await engine.plan()
                 if settings.collect_only:
                     return self._collected(fold, order)
+                if self._signals:
+                    # The process is ours: what is there now stays, and need not be walked through again and again.
+                    gc.freeze()
                 status = await engine.execute(plan)
             except InterruptedError:
                 status = "interrupted"

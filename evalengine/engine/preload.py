@@ -7,6 +7,7 @@ safe; and it must not raise anything, since the fork server would die of it.
 """
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -72,3 +73,7 @@ def in_fork_server() -> bool:
 if in_fork_server():
     problem = _import_worker()
     _become_guard()
+    # Workers share what is imported here and never free it: their collector need not walk through it, nor touch
+    # pages that would have to be copied then.
+    gc.collect()
+    gc.freeze()
