@@ -7,11 +7,14 @@ is set, and the run has a thread and a loop of its own, so that a notebook's loo
 """
 
 import asyncio
+import atexit
 import os
 import queue
 import sys
 import tempfile
 import threading
+import warnings
+import weakref
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,7 @@ from evalengine.cases import EvalSet
 from evalengine.config import EvalConfig
 from evalengine.engine.boot import INHERITED_MARK
 from evalengine.engine.run import Handover
-from evalengine.errors import EngineError, UsageError
+from evalengine.errors import EngineError, NoCasesError, UsageError
 from evalengine.events import RunEvent
 from evalengine.records import GeneratedId
 from evalengine.report.sink import Sink
@@ -105,6 +108,8 @@ def evaluate_stream(
     from evalengine.settings import resolve
 
     sets = _as_sets(eval_set)
+    if not any(each.eval_cases for each in sets):
+        raise NoCasesError(f"no eval cases in {', '.join(repr(each.name) for each in sets) or 'an empty list'}")
     eval_config = foreign.as_eval_config(config) if config is not None else None
     if max_concurrency is None and eval_config is not None:
         max_concurrency = eval_config.max_concurrency
@@ -201,6 +206,7 @@ class ResultStream:
         self._session = Session(settings, [self._results], journal_root=None, handover=handover)
         self._thread = threading.Thread(target=self._perform, name="evalengine-run", daemon=True)
         self._thread.start()
+        _running.add(self)
 
     def _perform(self) -> None:
         try:
@@ -237,7 +243,8 @@ class ResultStream:
         outcome = self._end.outcome
         assert outcome is not None
         if outcome.problem is not None:
-            raise EngineError(outcome.problem)
+            # The results are worth more than the files: they are given all the same.
+            warnings.warn(outcome.problem, RuntimeWarning, stacklevel=3)
         document = outcome.document
         if document.file_errors:
             raise UsageError(document.file_errors[0].error)
@@ -259,6 +266,22 @@ class ResultStream:
         """Stop the run; what has not run is ``not_run``."""
         if self._end is None:
             self._session.stop(now=True)
+
+    def _settle(self) -> None:
+        """Stop the run, and wait until its processes are gone."""
+        self.close()
+        self._thread.join(_MOST_WAIT_AT_EXIT_S)
+
+
+_MOST_WAIT_AT_EXIT_S = 10.0
+_running: weakref.WeakSet[ResultStream] = weakref.WeakSet()
+
+
+@atexit.register
+def _settle_streams() -> None:
+    """End the runs that an interrupted caller left behind, before the interpreter and multiprocess end theirs."""
+    for stream in list(_running):
+        stream._settle()  # noqa: SLF001
 
 
 def _written_sets(sets: Sequence[EvalSet], folder: Path) -> list[EvalFile]:

@@ -107,7 +107,7 @@ class Session:
         try:
             journal = Journal.create(self._journal_root)
             try:
-                return asyncio.run(self._perform(files, journal, factory))
+                return asyncio.run(self._perform(files, journal, factory), debug=False)
             finally:
                 journal.close()
         finally:
@@ -194,7 +194,8 @@ class Session:
                 outcome.report_paths = self._write_reports(recorded.journal, document, order)
             except (EngineError, OSError) as error:
                 outcome.exit_code = int(ExitCode.ENGINE_FAILED)
-                outcome.problem = f"{error}; the results are in {recorded.journal.folder}"
+                kept = f"; the results are in {recorded.journal.folder}" if self._journal_root is not None else ""
+                outcome.problem = f"{error}{kept}"
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
         return outcome
 
