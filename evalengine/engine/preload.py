@@ -37,9 +37,14 @@ def _end_descendants(*_: Any) -> None:
         time.sleep(0.002)
 
 
+_coordinator = os.getppid()
+
+
 def _on_parent_death(*_: Any) -> None:
-    _end_descendants()
-    os._exit(0)
+    """End everything; a SIGTERM while the coordinator lives was sent to its whole process group, and is its own."""
+    if os.getppid() != _coordinator:
+        _end_descendants()
+        os._exit(0)
 
 
 def _become_guard() -> None:
