@@ -133,7 +133,11 @@ def _as_sets(eval_set: Any) -> list[EvalSet]:
     from evalengine import foreign
 
     if isinstance(eval_set, str | os.PathLike):
-        return [EvalSet.from_file(Path(eval_set))]
+        try:
+            return [EvalSet.from_file(Path(eval_set))]
+        except OSError as error:
+            msg = f"the eval set {os.fspath(eval_set)!r} cannot be read: {error.strerror or error}"
+            raise UsageError(msg) from None
     if isinstance(eval_set, list | tuple):
         return [foreign.as_eval_set(item) for item in eval_set]
     return [foreign.as_eval_set(eval_set)]

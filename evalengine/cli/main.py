@@ -145,8 +145,28 @@ def _told(error: Exception, args: list[str]) -> tuple[int, str]:
     return FAILED, f"{what} (please report it; -v shows where it was)"
 
 
+NOT_YET = frozenset(
+    {
+        "--baseline",
+        "--fail-on-regression",
+        "--isolation",
+        "--junit",
+        "--last-failed",
+        "--markdown",
+        "--repeat",
+        "--resume",
+        "--retries",
+        "--run-timeout",
+        "--shard",
+    }
+)
+"""Flags that are announced and not there yet: no other flag is what was meant."""
+
+
 def _in_one_line(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption) and error.option_name in NOT_YET:
+        message = f"{error.option_name} is not there yet in evalengine {__version__}"
     context = getattr(error, "ctx", None)
     if context is None:
         return message

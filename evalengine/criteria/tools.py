@@ -92,7 +92,7 @@ def _without_expectation(
 ) -> Outcome:
     """Score a case that names no tools: by whether it forbids them, where it does."""
     if not any(turn.expects_no_tools for turn in case.conversation):
-        return NotApplicable(criterion=name, threshold=config.threshold, reason="the case expects no tools")
+        return NotApplicable(criterion=name, threshold=config.threshold, reason="the case states no tools")
     called = execution.get_tool_names()
     details["reason"] = wording.line(f"expected no tool call; called {wording.names(called)}")
     return CriterionResult.success(name, 0.0 if called else 1.0, config.threshold, details)

@@ -116,7 +116,10 @@ def _spec(document: dict[str, Any], key: str, where: str, *, urls: bool) -> str 
 def _proposed_spec(value: str) -> str:
     """Turn ``./graph/agent.py:app`` and ``graph.agent`` into what they mean."""
     module, _, attribute = value.strip().partition(":")
+    is_path = "/" in module or "\\" in module or module.endswith(".py")
     module = module.removeprefix("./").removesuffix(".py").replace("/", ".").replace("\\", ".")
+    if not attribute and not is_path and module.endswith(".app"):
+        module, _, attribute = module.rpartition(".")
     proposal = f"{module}:{attribute or 'app'}"
     return f"; did you mean {proposal!r}?" if _MODULE_ATTRIBUTE.fullmatch(proposal) else ""
 

@@ -147,3 +147,18 @@ print(report.results[0].status.value, "nested" in report.results[0].error)
     )
 
     assert lines == ["error True"]
+
+
+def test_an_eval_set_that_is_not_there_is_an_error_that_names_it(project):
+    lines = run(
+        project,
+        """
+from evalengine.errors import UsageError
+try:
+    evalengine.evaluate(lambda messages: "x", "nowhere.json")
+except UsageError as error:
+    print("'nowhere.json' cannot be read" in str(error))
+""",
+    )
+
+    assert lines == ["True"]

@@ -61,7 +61,7 @@ def test_there_is_one_title(page):
 def known_flags() -> set[str]:
     from evalengine.cli.main import program
 
-    context = Context(program)
+    context = Context(program, help_option_names=["-h", "--help"])  # click keeps the first help option it makes
     commands = [program, *(program.get_command(context, name) for name in program.list_commands(context))]
     parameters = [parameter for command in commands if command for parameter in command.get_params(context)]
     return {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}

@@ -5,7 +5,7 @@ A case that asks for all tasks (usually to cancel them) gets its own: ``asyncio.
 
 import asyncio
 import time
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 _monotonic = time.monotonic
@@ -28,6 +28,7 @@ class WorkerLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self.time = _monotonic  # type: ignore[method-assign]
+        self._context = copy_context()
 
     def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
         """Create a task, and note its owner."""
@@ -38,6 +39,16 @@ class WorkerLoop(asyncio.SelectorEventLoop):
             owner.add(task)
             task.add_done_callback(owner.discard)
         return task
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Tell of an exception that nobody took to the case whose task it was, whatever runs when it is noticed."""
+        task = context.get("task") or context.get("future")
+        if task is None:
+            super().call_exception_handler(context)
+            return
+        # Before Python 3.12 a task does not tell its context: it is told to no case.
+        own = task.get_context() if hasattr(task, "get_context") else self._context
+        own.copy().run(super().call_exception_handler, context)
 
     def settings(self) -> tuple[Any, Any, bool]:
         """Return what user code may set of a loop."""

@@ -101,7 +101,7 @@ def test_a_match_type_may_be_a_plain_string():
 def test_no_expected_tools_is_nothing_to_compare(field, actual):
     outcome = run(field, None, actual)
     assert isinstance(outcome, NotApplicable)
-    assert outcome.reason == "the case expects no tools"
+    assert outcome.reason == "the case states no tools"
 
 
 def test_no_expected_nodes_is_nothing_to_compare():

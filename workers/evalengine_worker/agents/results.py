@@ -56,6 +56,8 @@ def read(value: Any, question: str, plain: Plain) -> Answer:
         if answer is not None:
             return answer
     what = "nothing (None)" if value is None else f"a value of type {type_name(value)}"
+    if isinstance(value, Mapping):
+        what += f" with the keys {', '.join(sorted(map(repr, list(value)[:10]))) or 'none'}"
     msg = f"the agent returned {what}; accepted are {ACCEPTED}"
     raise UnreadableResultError(msg)
 
