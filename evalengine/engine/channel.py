@@ -49,9 +49,14 @@ class Channel:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush)
 
+    def flush(self) -> None:
+        """Write what is queued now, where the socket takes it."""
+        if self._outgoing and not self._writing:
+            self._flush()
+
     def _flush(self) -> None:
         self._flush_scheduled = False
-        if not self.is_open:
+        if not self.is_open or not (self._outgoing or self._writing):
             return
         try:
             sent = self._sock.send(self._outgoing)

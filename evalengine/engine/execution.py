@@ -172,9 +172,9 @@ class Execution:
     def settle_turn(self) -> None:
         """Close a turn of the loop: what happened is on disk before commands leave, and told after they have."""
         self._recorded.write()
+        self._pool.flush()
         if not self._is_to_tell:
             self._is_to_tell = True
-            # Channels send at the end of this turn; they asked for it before.
             self._loop.call_soon(self._tell_sinks)
         if self._looking is None and not self._over.done():
             self._looking = self._loop.call_later(_LOOK_FOR_STARTS_S, self._look_for_starts)

@@ -53,6 +53,7 @@ class Pool:
         self._factory = factory
         self._listener = listener
         self._members: dict[int, _Member] = {}
+        self._unsent: list[Channel] = []
         self._all_gone = asyncio.Event()
 
     @property
@@ -80,6 +81,13 @@ class Pool:
         member = self._members.get(worker)
         if member is not None:
             member.channel.send(command)
+            self._unsent.append(member.channel)
+
+    def flush(self) -> None:
+        """Let what was sent leave now, not at the end of this turn of the loop."""
+        for channel in self._unsent:
+            channel.flush()
+        self._unsent.clear()
 
     def kill(self, worker: int, reason: str) -> None:
         """Kill a worker's process group; its loss is told with this reason."""

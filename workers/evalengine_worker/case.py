@@ -48,6 +48,9 @@ class Surroundings(Protocol):
     def send(self, message: wire.Message) -> None:
         """Send a message to the coordinator."""
 
+    def send_now(self, message: wire.Message) -> None:
+        """Send a message that the coordinator waits for."""
+
     def break_off(self, error: BaseException) -> None:
         """End this process, which user code has made unfit; never returns."""
 
@@ -184,7 +187,7 @@ class Attempt:
             result.traceback = None
         leftovers = self._surroundings.end(self, result)
         self._say_started()
-        self._surroundings.send(_frame(self.command, result, self._surroundings.spill_dir, leftovers))
+        self._surroundings.send_now(_frame(self.command, result, self._surroundings.spill_dir, leftovers))
 
     async def _clean_up(self, result: EvalCaseResult) -> None:
         """Cancel the tasks that the case left running; a cancellation of the case itself comes too late here."""

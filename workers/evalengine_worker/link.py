@@ -64,6 +64,12 @@ class Link:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush, context=self._context)
 
+    def send_now(self, message: wire.Message) -> None:
+        """Send a message that somebody waits for; what is queued leaves with it."""
+        self.send(message)
+        if not self._is_writing:
+            self._write_some()
+
     async def flushed(self) -> None:
         """Wait until everything that is queued has left this process; what is said next outlives its death."""
         while self._outgoing:

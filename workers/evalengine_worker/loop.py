@@ -62,6 +62,7 @@ class Worker:
         self._marks: StartMarks | None = None
         self._is_over = False
         self.send = self._link.send
+        self.send_now = self._link.send_now
         self.flushed = self._link.flushed
 
     def serve(self) -> None:

@@ -23,9 +23,15 @@ class FakePool:
         self.stopped = []
         self.started = []
         self.workers = []
+        self.leaving = []
 
     def send(self, worker, command):
         self.sent.append((worker, command))
+
+    def flush(self):
+        for leave in self.leaving:
+            leave()
+        self.leaving.clear()
 
     def kill(self, worker, reason):
         self.killed.append((worker, reason))
@@ -167,12 +173,12 @@ async def test_a_verdict_is_on_disk_before_its_slot_is_filled_and_told_after(tmp
     def leave(command):
         heard.notes.append(f"{command.eval_id} leaves, on disk: {', '.join(stage.verdicts())}")
 
-    def send_at_the_end_of_the_turn(worker, command):
+    def send_with_the_next_flush(worker, command):
         if isinstance(command, wire.RunCase):
-            asyncio.get_running_loop().call_soon(leave, command)
+            stage.pool.leaving.append(lambda: leave(command))
         send(worker, command)
 
-    stage.pool.send = send_at_the_end_of_the_turn
+    stage.pool.send = send_with_the_next_flush
     stage.run_one(stage.pool.running()[0])
     await asyncio.sleep(0)
 
