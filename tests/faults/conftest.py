@@ -1,0 +1,85 @@
+"""Projects whose cases misbehave, and what console, JSON report and journal say of them."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+LINE = re.compile(r"^\[ *\d+/\d+\] (\S+::\S+) +([A-Z_]+)", re.MULTILINE)
+
+
+class Run:
+    """One ``agentflow eval``, and its three records."""
+
+    def __init__(self, root: Path, done: subprocess.CompletedProcess) -> None:
+        self.exit_code, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        [report] = (root / "eval_reports").glob("*.json")
+        [journal] = (root / ".evalengine" / "runs").glob("*/journal.jsonl")
+        self.report = json.loads(report.read_text(encoding="utf-8"))
+        self.events = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+        self.results = {result["label"]: result for result in self.report["results"]}
+
+    def verdicts(self):
+        """The (label, status) pairs of each record, as often as each has them."""
+        finished = [event for event in self.events if event["type"] == "CaseFinished"]
+        return {
+            "console": Counter(
+                (label, status.lower().replace(" ", "_")) for label, status in LINE.findall(self.stdout)
+            ),
+            "report": Counter((result["label"], result["status"]) for result in self.report["results"]),
+            "journal": Counter((event["label"], event["status"]) for event in finished),
+        }
+
+
+class Project:
+    """A folder of files, and ``agentflow eval`` in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, files):
+        for name, content in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        return self
+
+    def start(self, *args):
+        """Run to the end; return the completed process."""
+        command = [sys.executable, "-m", "evalengine", "eval", "--no-progress", *args]
+        return subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=120, check=False)
+
+    def eval(self, *args):
+        return Run(self.root, self.start(*args))
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def make_project(tmp_path_factory):
+    return lambda name: Project(tmp_path_factory.mktemp(name))
+
+
+@pytest.fixture
+def processes():
+    """Find the living processes whose command line contains a text: by their ids."""
+
+    def find(text):
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (folder / "cmdline").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if text in command and "pytest" not in command:
+                found[int(folder.name)] = command
+        return found
+
+    return find
