@@ -8,6 +8,7 @@ that nobody takes a worker for idle in which a thread still runs.
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from evalengine import wire
@@ -53,6 +54,9 @@ class Surroundings(Protocol):
 
     def break_off(self, error: BaseException) -> None:
         """End this process, which user code has made unfit; never returns."""
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the next turn of the loop."""
 
     def mark(self, key: wire.RunKey) -> bool:
         """Mark an attempt as begun, where the coordinator will see it even if this process dies now."""
@@ -106,7 +110,7 @@ class Attempt:
         self._is_running = True
         command = self.command
         case = wire.decode_case(command.payload)
-        result = outcomes.identified(command, case, self._file.spec, self._surroundings.worker)
+        result = outcomes.identified(command, self._file.spec, self._surroundings.worker)
         try:
             if not self.is_cancelled:
                 await self._run_agent_in_turn(case, result)
@@ -114,6 +118,8 @@ class Attempt:
             if not self.is_cancelled:
                 outcomes.add_failure(result, failures.describe(error))
         try:
+            # What can be said later is: until here a slot of the budget waited for the agent to start.
+            outcomes.add_case(result, case)
             await self._finish(result)
         except BaseException as error:  # noqa: BLE001 - user code broke what the engine itself stands on
             self._surroundings.break_off(error)
@@ -128,9 +134,11 @@ class Attempt:
     async def _run_agent(self, case: EvalCase, result: EvalCaseResult) -> None:
         if not case.conversation:
             raise failures.PlainlyToldError("scenarios need a simulated user, and no model client is configured")
-        self._say_started()
         # Who was running when a worker died must be known of every case whose code may have killed it.
-        if not self._surroundings.mark(self.command.key):
+        if self._surroundings.mark(self.command.key):
+            self._surroundings.soon(self._say_started)
+        else:
+            self._say_started()
             await self._surroundings.flushed()
         result.started_at, started = _wall_clock(), _monotonic()
         self._surroundings.begin(self)
@@ -209,6 +217,6 @@ def _frame(command: wire.RunCase, result: EvalCaseResult, spill_dir: str | None,
     except OSError as error:
         if len(encoded) <= _MOST_INLINE_BYTES:
             return outcomes.finished(command, encoded, None, leftovers)
-        bare = outcomes.identified(command, None, None, result.worker)
+        bare = outcomes.identified(command, None, result.worker)
         bare.error = f"the result of {len(encoded)} bytes cannot be written to {spill_dir}: {error}"
         return outcomes.finished(command, outcomes.encode(bare), None, leftovers)

@@ -12,7 +12,7 @@ import os
 import platform
 import sys
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,10 @@ class Worker:
         project = Project(command, self._run_to_end)
         project.enter()
         self._catalog = Catalog(project, self._run_to_end)
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the next turn of the loop, outside of any case's context."""
+        self._loop.call_soon(callback, context=self._clean_context)
 
     def mark(self, key: wire.RunKey) -> bool:
         """Mark an attempt as begun, where the coordinator will see it even if this process dies now."""
@@ -228,7 +232,8 @@ class Worker:
     def _refuse(self, command: wire.RunCase, error: LoadError) -> None:
         """Answer for a case whose file could be loaded elsewhere but not here."""
         self.send(wire.Started(case=command.case, repeat=command.repeat, attempt=command.attempt))
-        result = outcomes.identified(command, wire.decode_case(command.payload), None, self.worker)
+        result = outcomes.identified(command, None, self.worker)
+        outcomes.add_case(result, wire.decode_case(command.payload))
         result.error = f"worker {self.worker} cannot use the file: {error.error}"
         if error.__cause__ is not None:
             result.traceback = failures.describe(error.__cause__).traceback

@@ -2,12 +2,11 @@
 
 import os
 import tempfile
-from typing import Any
 
 import msgspec
 
 from evalengine import wire
-from evalengine.cases import EvalCase, Invocation
+from evalengine.cases import EvalCase
 from evalengine.records import plain_string
 from evalengine.results import EvalCaseResult, Status, TokenUsage
 from evalengine_worker.conversation import Conversation
@@ -21,27 +20,9 @@ _NO_TOKENS = TokenUsage()
 _encoder = msgspec.json.Encoder(enc_hook=plain_string)
 
 
-def expectations(case: EvalCase) -> list[dict[str, Any]]:
-    """Return, per turn, what the user says and what is expected, where something is."""
-    return [_expected(turn) for turn in case.conversation]
-
-
-def _expected(turn: Invocation) -> dict[str, Any]:
-    expected: dict[str, Any] = {"user_input": turn.user_content.get_text()}
-    if turn.expected_final_response is not None:
-        expected["response"] = turn.expected_final_response.get_text()
-    if turn.expected_tool_trajectory or turn.expects_no_tools:
-        expected["tools"] = [{"name": call.name, "args": call.args} for call in turn.expected_tool_trajectory]
-    if turn.expected_node_order:
-        expected["nodes"] = turn.expected_node_order
-    return expected
-
-
-def identified(
-    command: wire.RunCase, case: EvalCase | None, spec: wire.FileSpec | None, worker: int | None
-) -> EvalCaseResult:
+def identified(command: wire.RunCase, spec: wire.FileSpec | None, worker: int | None) -> EvalCaseResult:
     """Return a result that says which attempt it is of, and nothing yet of how it went."""
-    result = EvalCaseResult(
+    return EvalCaseResult(
         eval_id=command.eval_id,
         passed=False,
         status=Status.ERROR,
@@ -57,13 +38,15 @@ def identified(
         judge_token_usage=_NO_TOKENS,
         simulator_token_usage=_NO_TOKENS,
     )
-    if case is not None:
-        result.name = case.name
-        result.description = case.description
-        result.tags = case.tags
-        result.metadata = case.metadata
-        result.expected = expectations(case)
-    return result
+
+
+def add_case(result: EvalCaseResult, case: EvalCase) -> None:
+    """Add what the case says of itself and expects."""
+    result.name = case.name
+    result.description = case.description
+    result.tags = case.tags
+    result.metadata = case.metadata
+    result.expected = case.expectations()
 
 
 def add_execution(result: EvalCaseResult, conversation: Conversation) -> None:
