@@ -71,6 +71,8 @@ class Log:
     """The worker's own log file, on descriptors 1 and 2 and on one that user code does not know."""
 
     def __init__(self) -> None:
+        self.writes = 0
+        """How often Python-level text came here that belongs to no case; it may come while some case runs."""
         self._descriptor = 2
         self._identity: tuple[int, int] | None = None
 
@@ -103,6 +105,7 @@ class Log:
 
     def write(self, text: str) -> None:
         """Append text; a log that cannot be written loses it."""
+        self.writes += 1
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data:

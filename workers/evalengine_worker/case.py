@@ -73,7 +73,7 @@ class Attempt:
         self.output = Output()
         self.is_alone = True
         """Whether nothing else ran in this worker while it did; the surroundings know."""
-        self.log_start = 0
+        self.log_start = self.log_writes = 0
         self.found = (0, 0)
         """How many threads and child processes earlier cases had left running when it began."""
         self.stubborn_tasks = 0

@@ -248,7 +248,7 @@ class Worker:
         else:
             self._hygiene.begin()
             self._loop_settings = self._loop.settings()
-            attempt.log_start = self._streams.log.size
+            attempt.log_start, attempt.log_writes = self._streams.log.size, self._streams.log.writes
             attempt.found = (self._leftovers.threads(), self._leftovers.children())
         self._begun.add(attempt.command.key)
 
@@ -261,7 +261,8 @@ class Worker:
         self._begun.discard(key)
         attempt.output.is_open = False
         result.output = attempt.output.text()
-        if attempt.is_alone and self._streams.log.size > attempt.log_start:
+        nobody_else_wrote = attempt.is_alone and self._streams.log.writes == attempt.log_writes
+        if nobody_else_wrote and self._streams.log.size > attempt.log_start:
             result.output += self._streams.log.since(attempt.log_start, self._log_path)
         threads, children = self._leftovers.threads(), self._leftovers.children()
         if attempt.is_cancelled:
