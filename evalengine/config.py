@@ -5,7 +5,7 @@ A criterion is named by its field here (``trajectory``), by the name it is repor
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -375,6 +375,3 @@ def default_criteria() -> CriteriaConfig:
         tool_name_match=CriterionConfig(threshold=0.6, match_type=MatchType.ANY_ORDER),
         node_order=CriterionConfig(threshold=0.6, match_type=MatchType.IN_ORDER),
     )
-
-
-CustomCriterion = Callable[..., Any]

@@ -41,11 +41,6 @@ class Loading:
         """Whether every file has its outcome."""
         return len(self.loaded) + len(self.failed) == len(self._files)
 
-    @property
-    def waiting(self) -> int:
-        """How many files no worker has been given yet."""
-        return len(self._waiting)
-
     def assign(self, worker: int) -> wire.Load | None:
         """Give an idle worker its next file, or None where no file waits."""
         if not self._waiting or worker in self._by_worker:

@@ -54,11 +54,6 @@ def _parent_of(pid: int) -> int | None:
         return None
 
 
-def thread_count() -> int:
-    """Return how many threads this process has, those of C libraries included."""
-    return sum(1 for _ in Path("/proc/self/task").iterdir())
-
-
 def kill(pid: int) -> None:
     """Kill a process, where it is still there."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
