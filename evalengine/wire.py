@@ -124,6 +124,8 @@ class Configure(_Frame, frozen=True):
     """Where results too long for a frame are put."""
     marks_path: str | None = None
     """The file of start marks, see :mod:`evalengine.start_marks`."""
+    results_path: str | None = None
+    """Where to keep what is finished, see :mod:`evalengine.result_log`; without it nothing stands by."""
     judge_model: str | None = None
     """What the command line, agentflow.json or the environment says, over what criteria say."""
 
@@ -155,11 +157,32 @@ class RunCase(_Frame, frozen=True):
     set_name: str
     label: str
     payload: bytes
+    standby: bool = False
+    """Whether to keep it until an attempt of this worker ends, whose place it takes, or until a BeginCase."""
+    taken: int = 0
+    """How many results of this worker the coordinator has on disk."""
 
     @property
     def key(self) -> RunKey:
         """Which attempt this is."""
         return RunKey(self.case, self.repeat, self.attempt)
+
+
+class BeginCase(_Frame, frozen=True):
+    """Run an attempt that stands by; one that took the place of another meanwhile is running already."""
+
+    case: int
+    repeat: int
+    attempt: int
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class WithdrawCases(_Frame, frozen=True):
+    """Give back all that stands by: answered by CasesWithdrawn."""
 
 
 class CancelCase(_Frame, frozen=True):
@@ -246,11 +269,19 @@ class Finished(_Frame, frozen=True):
     """The path of a file with the result, where it is too long for a frame; ``result`` is empty then."""
     leftovers: int = 0
     """How many tasks, threads and child processes of finished cases are still alive in this worker."""
+    next: RunKey | None = None
+    """The attempt that stood by and takes this one's place now."""
 
     @property
     def key(self) -> RunKey:
         """Which attempt this is."""
         return RunKey(self.case, self.repeat, self.attempt)
+
+
+class CasesWithdrawn(_Frame, frozen=True):
+    """What stood by when it was to be given back, and will not run here."""
+
+    keys: list[RunKey]
 
 
 class Notice(_Frame, frozen=True):
@@ -263,8 +294,8 @@ class Goodbye(_Frame, frozen=True):
     """The worker ends now, as it was told to."""
 
 
-Command = Configure | Load | UseFile | RunCase | CancelCase | Shutdown
-Message = Ready | CaseFound | FileLoaded | FileFailed | Started | Finished | Notice | Goodbye
+Command = Configure | Load | UseFile | RunCase | BeginCase | WithdrawCases | CancelCase | Shutdown
+Message = Ready | CaseFound | FileLoaded | FileFailed | Started | Finished | CasesWithdrawn | Notice | Goodbye
 
 encode = msgspec.msgpack.Encoder().encode
 decode_command = msgspec.msgpack.Decoder(Command).decode

@@ -41,6 +41,21 @@ class Dispatch(_Command, frozen=True):
     worker: int
     key: RunKey
     file: int
+    standby: bool = False
+    """Whether it is to wait there until it may take the slot of another attempt of the same worker."""
+
+
+class Begin(_Command, frozen=True):
+    """Give a free slot to an attempt that stands by in a worker."""
+
+    worker: int
+    key: RunKey
+
+
+class Withdraw(_Command, frozen=True):
+    """Ask a worker to give back what stands by in it."""
+
+    worker: int
 
 
 class Cancel(_Command, frozen=True):
@@ -111,6 +126,8 @@ Command = (
     | Release
     | Kill
     | Dispatch
+    | Begin
+    | Withdraw
     | Cancel
     | Accept
     | Settle

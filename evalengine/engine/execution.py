@@ -44,6 +44,9 @@ class Traces(Protocol):
     def begun(self, worker: int) -> list[RunKey]:
         """Return the attempts that a worker has marked as begun."""
 
+    def finished(self, worker: int) -> list[wire.Finished]:
+        """Return what a worker finished last; it may have been told of all of it, or not."""
+
 
 class Execution:
     """Runs the cases of a plan in the workers of a pool, until each has its verdict."""
@@ -76,6 +79,8 @@ class Execution:
         self._known_files: set[tuple[int, int]] = set()
         self._unsaid: dict[int, set[RunKey]] = {}
         """By worker, the attempts it was sent and has not told to have begun."""
+        self._taken: dict[int, int] = {}
+        """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_to_tell = False
@@ -85,6 +90,8 @@ class Execution:
             commands.Release: lambda command: pool.stop(command.worker),
             commands.Kill: lambda command: pool.kill(command.worker, command.reason),
             commands.Dispatch: self._dispatch,
+            commands.Begin: self._begin,
+            commands.Withdraw: lambda command: pool.send(command.worker, wire.WithdrawCases()),
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
             commands.Settle: self._settle,
@@ -141,13 +148,22 @@ class Execution:
         key = message.key
         received = read_result(self._plan, worker, message, self._recorded.journal.folder)
         self._received[key] = received
-        self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers))
+        self._taken[worker] = self._taken.get(worker, 0) + 1
+        self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers, message.next))
         self._received.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
         self._unsaid.get(worker, set()).discard(key)
 
+    def withdrawn(self, worker: int, message: wire.CasesWithdrawn) -> None:
+        """Take back what stood by in a worker."""
+        self._unsaid.get(worker, set()).difference_update(message.keys)
+        self._tell(facts.StandbyReturned(worker, message.keys))
+
     def lost(self, worker: int, pid: int | None, cause: str) -> None:
-        """Take the death of a worker; what it had begun, it may not have had the time to say."""
+        """Take the death of a worker; what it had finished and begun, it may not have had the time to say."""
+        for message in self._traces.finished(worker):
+            if message.key in self._running.get(worker, {}) or message.key in self._unsaid.get(worker, set()):
+                self.finished(worker, message)
         self._take_marks(worker)
         running = self._running.get(worker, {})
         labels = [self._plan.entries[key.case].label for key in running]
@@ -155,6 +171,7 @@ class Execution:
         self._tell(facts.WorkerLost(worker, cause))
         self._running.pop(worker, None)
         self._unsaid.pop(worker, None)
+        self._taken.pop(worker, None)
         self.settle_turn()
 
     def stop(self, reason: str) -> None:
@@ -262,8 +279,13 @@ class Execution:
                 set_name=case.set_name,
                 label=entry.label,
                 payload=case.payload,
+                standby=command.standby,
+                taken=self._taken.get(worker, 0),
             ),
         )
+
+    def _begin(self, command: commands.Begin) -> None:
+        self._pool.send(command.worker, wire.BeginCase(*command.key))
 
     def _cancel(self, command: commands.Cancel) -> None:
         key = command.key

@@ -31,6 +31,15 @@ class AttemptFinished(_Fact, frozen=True):
     status: Status
     leftovers: int = 0
     """How many tasks, threads and child processes of finished cases live on in the worker."""
+    next: RunKey | None = None
+    """The attempt that stood by in the worker and has taken this one's slot."""
+
+
+class StandbyReturned(_Fact, frozen=True):
+    """A worker has given back what stood by in it; the rest has taken slots meanwhile."""
+
+    worker: int
+    keys: list[RunKey]
 
 
 class WorkerAnswered(_Fact, frozen=True):
@@ -81,7 +90,9 @@ class StopNowRequested(_Fact, frozen=True):
     reason: str
 
 
-WorkerFact = WorkerReady | AttemptStarted | AttemptFinished | WorkerAnswered | WorkerSpoiled | WorkerLost
+WorkerFact = (
+    WorkerReady | AttemptStarted | AttemptFinished | StandbyReturned | WorkerAnswered | WorkerSpoiled | WorkerLost
+)
 """What becomes known of a worker."""
 
 Fact = WorkerFact | Ticked | ClockPaused | StopRequested | StopNowRequested

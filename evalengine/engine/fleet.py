@@ -9,6 +9,9 @@ from math import ceil
 
 from evalengine.engine.states import Attempt, IllegalFactError, Worker, WorkerState
 
+_MOST_STANDBY = 32
+"""In one worker: as many as may end before the coordinator can send more."""
+
 
 class Fleet:
     """The workers that were neither released nor lost."""
@@ -62,6 +65,31 @@ class Fleet:
         """Iterate over all that is in flight."""
         return chain.from_iterable(worker.attempts.values() for worker in self._workers.values())
 
+    def standing_by(self) -> int:
+        """How many attempts wait in workers."""
+        return sum(len(worker.standby) for worker in self._workers.values())
+
+    def holders(self) -> list[Worker]:
+        """Return the living workers in which attempts stand by, and that were not asked to give them back."""
+        return [
+            worker
+            for worker in self._workers.values()
+            if worker.standby and not worker.withdrawing and worker.state is not WorkerState.KILLED
+        ]
+
+    def neediest(self) -> Worker | None:
+        """Return the worker that most lacks attempts standing by: one for each in flight is enough."""
+        if any(worker.state is WorkerState.STARTING for worker in self._workers.values()):
+            return None
+        able = [
+            worker
+            for worker in self._workers.values()
+            if worker.state is WorkerState.READY
+            and not (worker.alone or worker.cancelling or worker.withdrawing)
+            and len(worker.standby) < min(len(worker.attempts), _MOST_STANDBY)
+        ]
+        return max(able, key=lambda worker: len(worker.attempts) - len(worker.standby), default=None)
+
     def own(self) -> Worker | None:
         """Return a worker that is ready for its one suspect."""
         return next((worker for worker in self._unused() if worker.state is WorkerState.READY), None)
@@ -79,7 +107,7 @@ class Fleet:
 
     def unneeded(self, *, cases_wait: bool, stopping: bool) -> list[Worker]:
         """Return the workers that have nothing to do and will get nothing."""
-        idle = [worker for worker in self._workers.values() if not worker.attempts]
+        idle = [worker for worker in self._workers.values() if not (worker.attempts or worker.standby)]
         return [
             worker
             for worker in idle

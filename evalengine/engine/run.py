@@ -141,6 +141,8 @@ class Engine:
                     self._execution.finished(worker, message)
                 case wire.Started() if self._execution is not None:
                     self._execution.started(worker, message)
+                case wire.CasesWithdrawn() if self._execution is not None:
+                    self._execution.withdrawn(worker, message)
                 case wire.CaseFound():
                     self._loading.found(message)
                 case wire.FileLoaded() | wire.FileFailed():
@@ -161,9 +163,9 @@ class Engine:
         self._ready.discard(worker)
         if self._execution is not None:
             self._execution.lost(worker, pid, cause)
-            self._traces.forget_marks(worker)
+            self._traces.forget(worker)
             return
-        self._traces.forget_marks(worker)
+        self._traces.forget(worker)
         file = self._loading.worker_lost(worker, cause, self._traces.last_words(worker))
         self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
         self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
@@ -177,7 +179,7 @@ class Engine:
     def on_stopped(self, worker: int) -> None:
         """Take that a worker ended as told."""
         self._ready.discard(worker)
-        self._traces.forget_marks(worker)
+        self._traces.forget(worker)
         self._emit(events.WorkerStopped(worker=worker))
 
     # Workers
@@ -232,6 +234,7 @@ class Engine:
             judge_model=settings.judge_model,
             log_path=str(self._traces.log_path(worker)),
             marks_path=str(marks) if (marks := self._traces.marks_path(worker)) else None,
+            results_path=str(self._traces.results_path(worker)),
             spill_dir=str(self._recorded.journal.folder),
         )
 

@@ -11,6 +11,8 @@ just cancelling something last). So in a sequential run cases start in the plan'
 a case waits and a slot is free. While workers of the run are still starting, a ready one takes no more than its
 even share: four long cases for two workers are two for each, not four for the first.
 
+Cases may be sent ahead to workers that will begin them in slots they have: see ``standby.py``.
+
 *Workers.* ``start`` asks for as many as can be kept busy. A lost one is replaced, and an idle one kept, only while
 cases wait.
 
@@ -19,13 +21,10 @@ first counts: a worker's result settles the case with the result's own status, a
 ``Kill`` of its worker, for the engine gives its own verdict only when the worker's loss is reported. What a lost or
 released worker still says is ignored, and so is everything after ``EndRun``.
 
-*Time.* An attempt's clock starts with its start in the worker. At its deadline it is cancelled; when it does not
-end within the grace, its worker is killed. A worker that is not ready, or has not started any of its attempts,
-within ``start_timeout_s`` is killed too.
+*Time.* An overdue attempt is cancelled; one that does not end then has its worker killed: see ``deadlines.py``.
 
-*Suspects.* A case that may have killed its worker runs again, alone, in a fresh worker of its own that is released
-afterwards; such workers take the place of lost ones, before replacements for the others do. It counts in the
-budget. If no suspect of a loss dies again, ``ReportLoss`` says so when the last of them has its verdict.
+*Suspects.* A case that may have killed its worker runs again, alone, in a fresh worker that is released afterwards
+and comes before replacements of others. If no suspect of a loss dies again, ``ReportLoss`` says so at the end.
 
 *Deaths in a row.* ``deaths_in_a_row`` workers that die without a case having started since, and without a case
 being to blame, fail the engine, once nothing is in flight that may yet go on.
@@ -38,11 +37,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from evalengine.engine import commands, facts
-from evalengine.engine.alarms import Alarms
 from evalengine.engine.blame import VERDICTS, Outcome, explain, judge
+from evalengine.engine.deadlines import Deadlines
 from evalengine.engine.fleet import Fleet
-from evalengine.engine.incidents import Incident, Incidents
+from evalengine.engine.incidents import Incident
+from evalengine.engine.ledger import Ledger
 from evalengine.engine.plan import Counts, Limits, Task, most_in_flight
+from evalengine.engine.standby import Standby
 from evalengine.engine.states import (
     Attempt,
     AttemptState,
@@ -53,12 +54,10 @@ from evalengine.engine.states import (
     WorkerStep,
 )
 from evalengine.engine.waiting import WaitingLine
-from evalengine.results import ERROR_STATUSES, Status
+from evalengine.results import Status
 from evalengine.wire import RunKey
 
 __all__ = ["Counts", "IllegalFactError", "Limits", "Scheduler", "Task"]
-
-_FAILURES = ERROR_STATUSES | {Status.FAILED}
 
 
 class Scheduler:
@@ -78,20 +77,16 @@ class Scheduler:
         self._limits = limits
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
         self._suspects: deque[int] = deque()
+        self._ledger = Ledger(tasks)
         self._fleet = Fleet(limits.workers, most_in_flight(tasks, limits), next_worker)
         self._fleet.take_over(ready_workers, WorkerState.READY)
         self._fleet.take_over(starting_workers, WorkerState.STARTING)
+        self._standby = Standby(tasks, limits, self._line, self._fleet, self._ledger)
         self._in_flight = 0
-        self._verdicts = dict.fromkeys(Status, 0)
-        self._settled = 0
-        self._attempts: dict[int, int] = {}
-        """By place in the plan, the number of the next attempt, where it is not the first."""
-        self._unstarted_losses: dict[int, int] = {}
-        self._incidents = Incidents()
-        self._alarms: Alarms[Attempt | Worker] = Alarms()
-        self._paused_s = 0.0
+        self._deadlines = Deadlines(tasks, limits)
         self._deaths = 0
         self._stop_reason: str | None = None
+        self._is_stopping_now = False
         self._over = False
         self._commands: list[commands.Command] = []
 
@@ -102,7 +97,7 @@ class Scheduler:
         for worker in self._fleet.surplus():
             self._release(worker)
         for worker in self._fleet.starting():
-            self._alarms.set(worker, now + self._limits.start_timeout_s)
+            self._deadlines.await_ready(worker, now)
         for _ in range(self._fleet.free_seats):
             self._spawn(now, alone=False)
         return self._advance(now)
@@ -114,27 +109,22 @@ class Scheduler:
         """
         if self._over:
             return []
-        self._take(fact, now - self._paused_s)
-        return self._advance(now - self._paused_s)
+        self._take(fact, self._deadlines.active(now))
+        return self._advance(self._deadlines.active(now))
 
     def next_deadline(self) -> float | None:
         """When ``Ticked`` is due next, or None."""
-        first = None if self._over else self._alarms.first()
-        return None if first is None else first + self._paused_s
+        return None if self._over else self._deadlines.next()
 
     @property
     def deaths_in_a_row(self) -> int:
         """How many workers died since a case last started: what a back-off grows with."""
         return self._deaths
 
-    @property
-    def stop_reason(self) -> str | None:
-        """Why no further case starts, or None."""
-        return self._stop_reason
-
     def counts(self) -> Counts:
         """Return where the run stands."""
-        return Counts(len(self._line), len(self._suspects), self._in_flight, self._settled, dict(self._verdicts))
+        waiting, ledger = len(self._line) + len(self._standby), self._ledger
+        return Counts(waiting, len(self._suspects), self._in_flight, ledger.settled, dict(ledger.verdicts))
 
     # Facts
 
@@ -143,9 +133,9 @@ class Scheduler:
             case facts.Ticked():
                 self._tick(now)
             case facts.ClockPaused(gap_s):
-                self._pause(gap_s)
+                self._deadlines.pause(gap_s)
             case facts.StopRequested(reason):
-                self._stop(reason)
+                self._stop(reason, now)
             case facts.StopNowRequested(reason):
                 self._stop_now(reason, now)
             case _:
@@ -160,17 +150,23 @@ class Scheduler:
                 self._start_attempt(worker, fact.key, now)
             case facts.AttemptFinished():
                 self._finish_attempt(worker, fact, now)
+            case facts.StandbyReturned():
+                self._standby.take_back(worker, fact.keys)
+                self._deadlines.keep(worker, now)
             case facts.WorkerReady():
                 worker.step(WorkerStep.GET_READY)
-                worker.alarm_at = None
+                self._deadlines.keep(worker, now)
             case facts.WorkerSpoiled():
                 worker.step(WorkerStep.SPOIL)
+                self._withdraw(now, worker)
             case facts.WorkerLost():
                 self._lose_worker(worker, fact.cause, fact.proven)
             case facts.WorkerAnswered():
                 pass
 
     def _start_attempt(self, worker: Worker, key: RunKey, now: float) -> None:
+        # Its mark may be seen before the word of the attempt whose slot it took.
+        self._enter(worker, key, now)
         attempt = worker.find(key)
         attempt.step(AttemptStep.START)
         worker.started += 1
@@ -178,10 +174,12 @@ class Scheduler:
         worker.alarm_at = None
         self._deaths = 0
         if attempt.state is AttemptState.RUNNING:
-            self._alarms.set(attempt, now + self._tasks[attempt.index].timeout_s)
+            self._deadlines.await_end(attempt, now)
 
     def _finish_attempt(self, worker: Worker, fact: facts.AttemptFinished, now: float) -> None:
         attempt = worker.find(fact.key)
+        if fact.next is not None and worker.find_waiting(fact.next) is None:
+            worker.find(fact.next)
         started = attempt.started
         attempt.step(AttemptStep.FINISH)
         worker.started -= started
@@ -189,16 +187,18 @@ class Scheduler:
         worker.leftovers = fact.leftovers
         del worker.attempts[fact.key[:2]]
         self._take_off(attempt)
-        worker.alarm_at = None
-        self._watch_start(worker, now)
+        self._deadlines.keep(worker, now)
         self._commands.append(commands.Accept(worker.id, fact.key, fact.status))
         self._record(attempt.index, fact.status)
+        if fact.next is not None:
+            self._enter(worker, fact.next, now)
 
     def _lose_worker(self, worker: Worker, cause: str, proven: RunKey | None) -> None:
         stopping = self._stop_reason is not None
-        outcomes = judge(worker, proven, self._limits.grace_s, self._unstarted_losses, stopping=stopping)
+        outcomes = judge(worker, proven, self._limits.grace_s, self._ledger.unstarted_losses, stopping=stopping)
         self._fleet.remove(worker)
         worker.alarm_at = None
+        self._standby.free(worker)
         self._count_death(worker, outcomes)
         incident = Incident(worker.id, cause)
         for attempt, outcome in outcomes:
@@ -209,49 +209,39 @@ class Scheduler:
                 self._requeue(attempt, incident, alone=outcome is Outcome.SUSPECT)
 
     def _tick(self, now: float) -> None:
-        while (subject := self._alarms.pop_due(now)) is not None:
+        for subject in self._deadlines.due(now):
+            missed = self._deadlines.missed(subject)
             if isinstance(subject, Worker):
-                self._worker_overdue(subject)
-            else:
-                self._attempt_overdue(subject, now)
+                self._kill(subject, missed)
+            elif subject.state is AttemptState.RUNNING:
+                self._cancel(subject, Status.TIMEOUT, missed, now)
+            elif subject.worker.state is not WorkerState.KILLED:
+                self._kill(subject.worker, missed)
 
-    def _pause(self, gap_s: float) -> None:
-        if gap_s < 0:
-            raise IllegalFactError(f"a gap of {gap_s} s")
-        self._paused_s += gap_s
-
-    def _stop(self, reason: str) -> None:
-        if self._stop_reason is None:
-            self._stop_reason = reason
-            self._commands.append(commands.AnnounceStop(reason))
+    def _stop(self, reason: str, now: float) -> None:
+        if self._stop_reason is not None:
+            return
+        self._stop_reason = reason
+        self._commands.append(commands.AnnounceStop(reason))
+        self._withdraw(now)
 
     def _stop_now(self, reason: str, now: float) -> None:
-        self._stop(reason)
+        self._stop(reason, now)
+        self._is_stopping_now = True
         for attempt in self._fleet.attempts():
-            if attempt.cancelled is None and attempt.worker.state is not WorkerState.KILLED:
+            if attempt.cancelled is None:
                 self._cancel(attempt, Status.NOT_RUN, reason, now)
 
-    def _attempt_overdue(self, attempt: Attempt, now: float) -> None:
+    def _cancel(self, attempt: Attempt, status: Status, reason: str, now: float) -> None:
         if attempt.worker.state is WorkerState.KILLED:
             return
-        if attempt.state is AttemptState.RUNNING:
-            timeout_s = self._tasks[attempt.index].timeout_s
-            self._cancel(attempt, Status.TIMEOUT, f"timed out after {timeout_s:g} s", now)
-        else:
-            grace_s = self._limits.grace_s
-            self._kill(attempt.worker, f"a case did not end within {grace_s:g} s of its cancellation")
-
-    def _worker_overdue(self, worker: Worker) -> None:
-        what = "was not ready" if worker.state is WorkerState.STARTING else "did not start a case"
-        self._kill(worker, f"{what} within {self._limits.start_timeout_s:g} s")
-
-    def _cancel(self, attempt: Attempt, status: Status, reason: str, now: float) -> None:
         attempt.step(AttemptStep.CANCEL)
         attempt.cancelled = status
         attempt.cancelled_at = now
         attempt.worker.cancelling += 1
-        self._alarms.set(attempt, now + self._limits.grace_s)
+        self._deadlines.await_end(attempt, now)
         self._commands.append(commands.Cancel(attempt.worker.id, attempt.key, status, reason))
+        self._withdraw(now, attempt.worker)
 
     def _kill(self, worker: Worker, reason: str) -> None:
         worker.step(WorkerStep.KILL)
@@ -259,14 +249,12 @@ class Scheduler:
         self._commands.append(commands.Kill(worker.id, reason))
 
     def _count_death(self, worker: Worker, outcomes: list[tuple[Attempt, Outcome]]) -> None:
-        verdicts = [outcome for _, outcome in outcomes]
-        if Outcome.CRASHED in verdicts or Outcome.TIMEOUT in verdicts:
+        if any(outcome in (Outcome.CRASHED, Outcome.TIMEOUT) for _, outcome in outcomes):
             self._deaths = 0
         elif not worker.ever_started:
             self._deaths += 1
         if not worker.started:
-            for attempt, _ in outcomes:
-                self._unstarted_losses[attempt.index] = self._unstarted_losses.get(attempt.index, 0) + 1
+            self._ledger.lost_unstarted(attempt.index for attempt, _ in outcomes)
 
     def _settle(self, attempt: Attempt, status: Status, incident: Incident) -> None:
         """Give an attempt whose worker was lost its verdict."""
@@ -278,22 +266,15 @@ class Scheduler:
 
     def _requeue(self, attempt: Attempt, incident: Incident, *, alone: bool) -> None:
         """Let the case of an attempt whose worker was lost wait again."""
-        self._attempts[attempt.index] = attempt.key.attempt + 1
+        self._ledger.came_to_nothing(attempt.index, attempt.key, incident if alone else None)
         self._commands.append(commands.Requeue(attempt.key, f"its worker was lost: {incident.cause}", alone))
         if alone:
-            self._incidents.suspect(attempt.index, attempt.key, incident)
             self._suspects.append(attempt.index)
         else:
             self._line.add(attempt.index)
 
     def _record(self, index: int, status: Status, *, blamed: bool = False) -> None:
-        self._verdicts[status] += 1
-        self._settled += 1
-        self._attempts.pop(index, None)
-        self._unstarted_losses.pop(index, None)
-        report = self._incidents.close(index, blamed=blamed)
-        if report is not None:
-            self._commands.append(report)
+        self._commands += self._ledger.record(index, status, blamed=blamed)
 
     def _take_off(self, attempt: Attempt) -> None:
         """Free the slot of an attempt."""
@@ -304,30 +285,30 @@ class Scheduler:
     # What is done next
 
     def _advance(self, now: float) -> list[commands.Command]:
-        self._heed_max_failures()
+        self._heed_max_failures(now)
         stopping = self._stop_reason is not None
         while not stopping and self._in_flight < self._limits.budget:
             if not (self._send_suspect(now) or self._send_next(now)):
                 break
-        for worker in self._fleet.unneeded(cases_wait=len(self._line) > 0, stopping=stopping):
+        if not (stopping or self._suspects or self._deaths):
+            self._commands += self._standby.fill()
+        for worker in self._fleet.unneeded(cases_wait=self._waits() > len(self._suspects), stopping=stopping):
             self._release(worker)
         if not stopping and self._deaths < self._limits.deaths_in_a_row:
             for alone in self._fleet.wanted(len(self._suspects), len(self._line)):
                 self._spawn(now, alone=alone)
-        if self._in_flight == 0:
+        if self._in_flight == 0 and not len(self._standby):
             self._wind_up()
         done, self._commands = self._commands, []
         return done
 
-    def _heed_max_failures(self) -> None:
+    def _heed_max_failures(self, now: float) -> None:
         most = self._limits.max_failures
-        if most is None or self._stop_reason is not None or not self._waits():
-            return
-        if sum(self._verdicts[status] for status in _FAILURES) >= most:
-            self._stop(f"stopped after {most} failure{'s' if most > 1 else ''}")
+        if most is not None and self._ledger.failures >= most and self._stop_reason is None and self._waits():
+            self._stop(f"stopped after {most} failure{'s' if most > 1 else ''}", now)
 
     def _waits(self) -> int:
-        return len(self._line) + len(self._suspects)
+        return len(self._line) + len(self._standby) + len(self._suspects)
 
     def _send_suspect(self, now: float) -> bool:
         """Send a suspect to a worker of its own, if there is one and a slot of its file."""
@@ -341,32 +322,53 @@ class Scheduler:
         return True
 
     def _send_next(self, now: float) -> bool:
-        """Send the next case of the plan to the freest worker, if there is one of each."""
+        """Give the freest worker what stands by in it, else the next case of the plan, if there is one of each."""
         # Workers that keep dying are not waited for.
-        worker = self._fleet.freest(share_with_starting=self._deaths == 0) if len(self._line) else None
-        index = self._line.take() if worker is not None else None
-        if worker is None or index is None:
+        worker = self._fleet.freest(share_with_starting=self._deaths == 0)
+        if worker is None or self._waits() == len(self._suspects):
+            return False
+        if worker.standby and not worker.withdrawing:
+            key = next(iter(worker.standby.values())).key
+            self._enter(worker, key, now)
+            self._commands.append(commands.Begin(worker.id, key))
+            return True
+        index = self._line.take()
+        if index is None:
+            self._withdraw(now)
             return False
         self._send(index, worker, now)
         return True
 
+    def _enter(self, worker: Worker, key: RunKey, now: float) -> None:
+        """Put an attempt in flight, if it stands by."""
+        attempt = worker.find_waiting(key)
+        if attempt is not None:
+            attempt.step(AttemptStep.ENTER)
+            del worker.standby[key[:2]]
+            self._put_in_flight(attempt, now)
+            if self._is_stopping_now:
+                self._cancel(attempt, Status.NOT_RUN, self._stop_reason or "", now)
+
+    def _withdraw(self, now: float, worker: Worker | None = None) -> None:
+        for holder in self._standby.ask_back(worker):
+            self._deadlines.await_start(holder, now)
+            self._commands.append(commands.Withdraw(holder.id))
+
     def _send(self, index: int, worker: Worker, now: float) -> None:
-        task = self._tasks[index]
-        key = RunKey(task.case, task.repeat, self._attempts.get(index, 1))
-        worker.attempts[key[:2]] = Attempt(index, key, worker)
+        key = self._ledger.next_key(index)
+        self._put_in_flight(Attempt(index, key, worker), now)
+        self._commands.append(commands.Dispatch(worker.id, key, self._tasks[index].file))
+
+    def _put_in_flight(self, attempt: Attempt, now: float) -> None:
+        worker = attempt.worker
+        worker.attempts[attempt.key[:2]] = attempt
         worker.used = True
         self._in_flight += 1
-        self._watch_start(worker, now)
-        self._commands.append(commands.Dispatch(worker.id, key, task.file))
-
-    def _watch_start(self, worker: Worker, now: float) -> None:
-        """Set the alarm of a worker that has attempts, none of them started."""
-        if worker.attempts and not worker.started and worker.alarm_at is None:
-            self._alarms.set(worker, now + self._limits.start_timeout_s)
+        self._deadlines.await_start(worker, now)
 
     def _spawn(self, now: float, *, alone: bool) -> None:
         worker = self._fleet.add(alone=alone)
-        self._alarms.set(worker, now + self._limits.start_timeout_s)
+        self._deadlines.await_ready(worker, now)
         self._commands.append(commands.Spawn(worker.id, alone))
 
     def _release(self, worker: Worker) -> None:
@@ -392,7 +394,5 @@ class Scheduler:
         waiting = sorted([*self._line.drain(), *self._suspects])
         self._suspects.clear()
         for index in waiting:
-            task = self._tasks[index]
-            key = RunKey(task.case, task.repeat, self._attempts.get(index, 1))
-            self._commands.append(commands.Settle(key, Status.NOT_RUN, reason))
+            self._commands.append(commands.Settle(self._ledger.next_key(index), Status.NOT_RUN, reason))
             self._record(index, Status.NOT_RUN)

@@ -2,9 +2,9 @@
 
 A step that the table does not have is impossible: :class:`IllegalFactError`, and nothing has changed.
 
-An attempt is ``DISPATCHED`` when it is sent, ``RUNNING`` from the worker's word that it began. Cancelled before
-that word it is ``RECALLED``, after it ``CANCELLING``. A result, whenever it comes, ends it. Waiting is no state
-here: a case that waits has no attempt yet.
+An attempt is ``STANDBY`` while it waits in a worker for a slot, ``DISPATCHED`` when it has one, ``RUNNING`` from
+the worker's word that it began. Cancelled before that word it is ``RECALLED``, after it ``CANCELLING``. A result,
+whenever it comes, ends it. Waiting in line is no state here: such a case has no attempt yet.
 
 A worker is ``STARTING``, ``READY`` for attempts, ``DRAINING`` (finishes what it has), or ``KILLED`` (told to die,
 its loss not reported yet; what it says until then counts). One that was released or lost is forgotten.
@@ -26,8 +26,9 @@ class IllegalFactError(EngineError):
 
 
 class AttemptState(Enum):
-    """Where an attempt in flight stands."""
+    """Where an attempt stands."""
 
+    STANDBY = auto()
     DISPATCHED = auto()
     RUNNING = auto()
     RECALLED = auto()
@@ -36,8 +37,9 @@ class AttemptState(Enum):
 
 
 class AttemptStep(Enum):
-    """What can happen to an attempt in flight."""
+    """What can happen to an attempt."""
 
+    ENTER = auto()
     START = auto()
     CANCEL = auto()
     FINISH = auto()
@@ -61,6 +63,7 @@ class WorkerStep(Enum):
 
 
 ATTEMPT_TABLE = {
+    (AttemptState.STANDBY, AttemptStep.ENTER): AttemptState.DISPATCHED,
     (AttemptState.DISPATCHED, AttemptStep.START): AttemptState.RUNNING,
     (AttemptState.DISPATCHED, AttemptStep.CANCEL): AttemptState.RECALLED,
     (AttemptState.DISPATCHED, AttemptStep.FINISH): AttemptState.ENDED,
@@ -86,16 +89,18 @@ WORKER_TABLE = {
 
 
 class Attempt:
-    """An attempt in flight."""
+    """An attempt in flight, or standing by."""
 
     __slots__ = ("alarm_at", "cancelled", "cancelled_at", "index", "key", "state", "worker")
 
-    def __init__(self, index: int, key: RunKey, worker: "Worker") -> None:
+    def __init__(
+        self, index: int, key: RunKey, worker: "Worker", state: AttemptState = AttemptState.DISPATCHED
+    ) -> None:
         self.index = index
         """The place of its task in the plan."""
         self.key = key
         self.worker = worker
-        self.state = AttemptState.DISPATCHED
+        self.state = state
         self.cancelled: Status | None = None
         """The verdict it was cancelled for: ``timeout`` or ``not_run``."""
         self.cancelled_at = 0.0
@@ -132,9 +137,11 @@ class Worker:
         "heard_at",
         "id",
         "leftovers",
+        "standby",
         "started",
         "state",
         "used",
+        "withdrawing",
     )
 
     def __init__(self, worker: int, *, alone: bool = False) -> None:
@@ -144,6 +151,10 @@ class Worker:
         self.state = WorkerState.STARTING
         self.attempts: dict[tuple[int, int], Attempt] = {}
         """What is in flight in it, by case and repeat, in the order it was sent."""
+        self.standby: dict[tuple[int, int], Attempt] = {}
+        """What stands by in it, in the order it was sent."""
+        self.withdrawing = False
+        """Whether it was asked to give that back and has not answered."""
         self.started = 0
         """How many of its attempts have begun."""
         self.cancelling = 0
@@ -170,3 +181,8 @@ class Worker:
         if attempt is None or attempt.key != key:
             raise IllegalFactError(f"{key} is not in flight in worker {self.id}")
         return attempt
+
+    def find_waiting(self, key: RunKey) -> Attempt | None:
+        """Return the attempt that stands by here, None for any other."""
+        attempt = self.standby.get(key[:2])
+        return attempt if attempt is not None and attempt.key == key else None

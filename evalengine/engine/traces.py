@@ -1,10 +1,12 @@
-"""What workers leave behind in files of the run's folder: their output, and the marks of what they had begun."""
+"""What workers leave behind in files of the run's folder: their output, what they had begun and what finished."""
 
 import contextlib
 import os
 from pathlib import Path
 
-from evalengine import start_marks
+import msgspec
+
+from evalengine import result_log, start_marks, wire
 from evalengine.wire import RunKey
 
 _TAIL_BYTES = 16 * 1024
@@ -47,7 +49,22 @@ class Traces:
         """Return the attempts that a worker has marked as begun, the latest ones that are over among them."""
         return [RunKey(*mark) for mark in start_marks.read(self._folder / f"worker-{worker}.starts")]
 
-    def forget_marks(self, worker: int) -> None:
-        """Remove the marks of a worker that has ended."""
-        with contextlib.suppress(OSError):
-            (self._folder / f"worker-{worker}.starts").unlink()
+    def results_path(self, worker: int) -> Path:
+        """Return where a worker keeps what it finished."""
+        return self._folder / f"worker-{worker}.results"
+
+    def finished(self, worker: int) -> list[wire.Finished]:
+        """Return what a worker finished last, of all that it kept."""
+        messages = []
+        for payload in result_log.read(self.results_path(worker)):
+            with contextlib.suppress(msgspec.MsgspecError):
+                message = wire.decode_message(payload)
+                if isinstance(message, wire.Finished):
+                    messages.append(message)
+        return messages
+
+    def forget(self, worker: int) -> None:
+        """Remove what was of use until the end of a worker: all but its output."""
+        for path in (self._folder / f"worker-{worker}.starts", self.results_path(worker)):
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -24,6 +24,8 @@ COMMANDS = [
     wire.RunCase(
         case=3, repeat=1, attempt=2, file=0, eval_id="a", set_id="s", set_name="n", label="l", payload=b"x"
     ),
+    wire.BeginCase(case=3, repeat=1, attempt=2),
+    wire.WithdrawCases(),
     wire.CancelCase(case=3, repeat=1, attempt=2, status="timeout", reason="r"),
     wire.Shutdown(),
 ]
@@ -33,7 +35,8 @@ MESSAGES = [
     wire.FileLoaded(file=0, spec=SPEC, cases=1, warnings=["w"]),
     wire.FileFailed(file=0, error="e", traceback="t"),
     wire.Started(case=3, repeat=1, attempt=2),
-    wire.Finished(case=3, repeat=1, attempt=2, result=b"{}"),
+    wire.Finished(case=3, repeat=1, attempt=2, result=b"{}", next=wire.RunKey(4)),
+    wire.CasesWithdrawn(keys=[wire.RunKey(3, 1, 2)]),
     wire.Notice("n"),
     wire.Goodbye(),
 ]

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from evalengine import wire
 from evalengine.cases import EvalCase
 from evalengine.framing import MAX_PAYLOAD_BYTES
@@ -49,8 +51,11 @@ class Surroundings(Protocol):
     def send(self, message: wire.Message) -> None:
         """Send a message to the coordinator."""
 
-    def send_now(self, message: wire.Message) -> None:
-        """Send a message that the coordinator waits for."""
+    def next_key(self) -> wire.RunKey | None:
+        """Return the attempt that is to take this one's place; None where none stands by."""
+
+    def conclude(self, message: wire.Finished) -> None:
+        """Send a result, and go on with the attempt that takes its place."""
 
     def break_off(self, error: BaseException) -> None:
         """End this process, which user code has made unfit; never returns."""
@@ -195,7 +200,9 @@ class Attempt:
             result.traceback = None
         leftovers = self._surroundings.end(self, result)
         self._say_started()
-        self._surroundings.send_now(_frame(self.command, result, self._surroundings.spill_dir, leftovers))
+        message = _frame(self.command, result, self._surroundings.spill_dir, leftovers)
+        following = self._surroundings.next_key()
+        self._surroundings.conclude(msgspec.structs.replace(message, next=following) if following else message)
 
     async def _clean_up(self, result: EvalCaseResult) -> None:
         """Cancel the tasks that the case left running; a cancellation of the case itself comes too late here."""

@@ -55,18 +55,26 @@ class Link:
 
     def send(self, message: wire.Message) -> None:
         """Queue a message; it leaves at the end of this turn of the loop."""
+        self.send_framed(self.framed(message))
+
+    def framed(self, message: wire.Message) -> bytes:
+        """Return a message as it is sent."""
+        return frame(_encode(message))
+
+    def send_framed(self, framed: bytes) -> None:
+        """Queue a message that is framed already."""
         if self._is_abandoned:
             _exit(ORPHANED)
-        self._outgoing += frame(_encode(message))
+        self._outgoing += framed
         if len(self._outgoing) > _MOST_PENDING_BYTES and not self._loop.is_running():
             self.flush_now(None)
         elif not self._flush_scheduled and not self._is_writing:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush, context=self._context)
 
-    def send_now(self, message: wire.Message) -> None:
+    def send_now(self, framed: bytes) -> None:
         """Send a message that somebody waits for; what is queued leaves with it."""
-        self.send(message)
+        self.send_framed(framed)
         if not self._is_writing:
             self._write_some()
 

@@ -16,8 +16,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalengine import wire
 from evalengine.errors import EvalEngineError
+from evalengine.result_log import ResultLog
 from evalengine.results import EvalCaseResult
 from evalengine.start_marks import StartMarks
 from evalengine_worker import failures, outcomes
@@ -60,9 +63,10 @@ class Worker:
         self._leftovers = Leftovers()
         self._loop_settings = loop.settings()
         self._marks: StartMarks | None = None
+        self._results: ResultLog | None = None
+        self._standby: dict[wire.RunKey, wire.RunCase] = {}
         self._is_over = False
         self.send = self._link.send
-        self.send_now = self._link.send_now
         self.flushed = self._link.flushed
 
     def serve(self) -> None:
@@ -87,11 +91,14 @@ class Worker:
             command = self._commands.popleft()
             match command:
                 case wire.RunCase():
-                    self._run_case(command)
-                case wire.CancelCase():
-                    attempt = self._running.get(command.key)
-                    if attempt is not None:
-                        attempt.cancel(command)
+                    self._take_case(command)
+                case wire.BeginCase():
+                    self._begin_case(command.key)
+                case wire.WithdrawCases():
+                    self.send(wire.CasesWithdrawn(keys=list(self._standby)))
+                    self._standby.clear()
+                case wire.CancelCase() if command.key in self._running:
+                    self._running[command.key].cancel(command)
                 case wire.Load() | wire.UseFile():
                     self._blocking = command
                     self._loop.stop()
@@ -110,6 +117,9 @@ class Worker:
         if command.marks_path is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._marks = StartMarks(Path(command.marks_path))
+        if command.results_path is not None:
+            with contextlib.suppress(OSError):
+                self._results = ResultLog(Path(command.results_path))
         sys.argv = [command.root]
         project = Project(command, self._run_to_end)
         project.enter()
@@ -219,6 +229,47 @@ class Worker:
 
     # Cases
 
+    def _take_case(self, command: wire.RunCase) -> None:
+        if self._results is not None:
+            self._results.taken(command.taken)
+        if command.standby:
+            self._standby[command.key] = command
+        else:
+            self._run_case(command)
+
+    def _begin_case(self, key: wire.RunKey) -> None:
+        command = self._standby.pop(key, None)
+        if command is not None:
+            self._run_case(command)
+
+    def next_key(self) -> wire.RunKey | None:
+        """Return the attempt that is to take the place of one that ends; None where none stands by."""
+        return next(iter(self._standby), None) if self._results is not None else None
+
+    def conclude(self, message: wire.Finished) -> None:
+        """Send a result, and go on with the attempt that takes its place.
+
+        The result is on disk first. It leaves first, too, unless the next agent cannot keep it: one that runs in a
+        thread.
+        """
+        framed = self._link.framed(message)
+        following = self._standby.pop(message.next, None) if message.next is not None else None
+        if self._results is not None and not self._results.append(framed):
+            # What cannot be kept is sent, and from here on each start waits for the coordinator.
+            self._results = None
+        if following is None:
+            self._link.send_now(framed)
+        elif self._runs_in_thread(following):
+            self._run_case(following)
+            self._link.send_framed(framed)
+        else:
+            self._link.send_now(framed)
+            self._run_case(following)
+
+    def _runs_in_thread(self, command: wire.RunCase) -> bool:
+        file = self._files.get(command.file)
+        return isinstance(file, FileInUse) and file.agent.is_sync and file.spec.sync_agents != "serial"
+
     def _run_case(self, command: wire.RunCase) -> None:
         file = self._files.get(command.file)
         if file is None or isinstance(file, LoadError):
@@ -237,7 +288,8 @@ class Worker:
         result.error = f"worker {self.worker} cannot use the file: {error.error}"
         if error.__cause__ is not None:
             result.traceback = failures.describe(error.__cause__).traceback
-        self.send(outcomes.finished(command, outcomes.encode(result), self.spill_dir, 0))
+        message = outcomes.finished(command, outcomes.encode(result), self.spill_dir, 0)
+        self.conclude(msgspec.structs.replace(message, next=self.next_key()))
 
     def begin(self, attempt: Attempt) -> None:
         """Take note that an attempt's own code runs from here."""

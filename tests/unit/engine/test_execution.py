@@ -43,7 +43,16 @@ class FakePool:
         self.started.append(worker)
 
     def running(self):
-        return [command for _, command in self.sent if isinstance(command, wire.RunCase)]
+        """The attempts that were given a slot, in that order."""
+        standing_by, running = {}, []
+        for _, command in self.sent:
+            if isinstance(command, wire.RunCase) and command.standby:
+                standing_by[command.key] = command
+            elif isinstance(command, wire.RunCase):
+                running.append(command)
+            elif isinstance(command, wire.BeginCase):
+                running.append(standing_by.pop(command.key))
+        return running
 
 
 def planned(ids, *, skip=None, cap=None):
@@ -70,6 +79,7 @@ class Stage:
         self.journal = Journal.create(tmp_path)
         self.pool = FakePool()
         self.marks = {}
+        self.kept = {}
         self.execution = Execution(
             plan,
             RunSettings(
@@ -95,6 +105,9 @@ class Stage:
     def begun(self, worker):
         return self.marks.get(worker, [])
 
+    def finished(self, worker):
+        return self.kept.get(worker, [])
+
     async def begin(self):
         # One turn for the first commands, one for the sinks to hear of them.
         await asyncio.sleep(0)
@@ -113,6 +126,12 @@ class Stage:
     def verdicts(self):
         told = [event for event in read_events(self.journal.path) if isinstance(event, events.CaseFinished)]
         return {event.label.partition("::")[2]: event.status for event in told}
+
+
+def finished(command, **fields):
+    """What a worker says of a case that passed."""
+    result = EvalCaseResult(eval_id=command.eval_id, passed=True, status=Status.PASSED, label=command.label)
+    return wire.Finished(*command.key, msgspec.json.encode(result), **fields)
 
 
 def staged(scenario):
@@ -252,6 +271,60 @@ async def test_a_case_that_was_marked_as_begun_is_blamed_though_its_worker_could
     assert stage.verdicts() == {"a": Status.CRASHED}
     assert second.key not in stage.execution._running.get(1, {})
     stage.over.cancel()
+
+
+@staged
+async def test_what_a_lost_worker_had_kept_counts_and_only_what_it_began_then_is_blamed(tmp_path):
+    stage = await Stage(tmp_path, planned(["a", "b", "c"])).begin()
+    first, second = [command for _, command in stage.pool.sent if isinstance(command, wire.RunCase)]
+    assert second.standby
+    stage.execution.started(1, wire.Started(*first.key))
+    stage.kept[1] = [finished(first, next=second.key)]
+    stage.marks[1] = [first.key, second.key]
+    stage.execution.lost(1, 4711, "killed by SIGSEGV")
+    await asyncio.sleep(0.01)
+
+    assert stage.verdicts() == {"a": Status.PASSED, "b": Status.CRASHED}
+    stage.over.cancel()
+
+
+@staged
+async def test_what_came_before_the_loss_does_not_come_again_from_what_was_kept(tmp_path):
+    stage = await Stage(tmp_path, planned(["a", "b", "c"])).begin()
+    first = stage.pool.running()[0]
+    stage.run_one(first)
+    stage.kept[1] = [finished(first)]
+    stage.execution.lost(1, 4711, "killed by SIGKILL")
+    await asyncio.sleep(0.01)
+
+    assert stage.verdicts() == {"a": Status.PASSED}
+    stage.over.cancel()
+
+
+@staged
+async def test_a_worker_is_told_how_many_of_its_results_are_recorded(tmp_path):
+    stage = await Stage(tmp_path, planned("abcdef")).begin()
+    stage.run_one(stage.pool.running()[0])
+    stage.run_one(stage.pool.running()[1])
+    taken = [command.taken for _, command in stage.pool.sent if isinstance(command, wire.RunCase)]
+
+    assert taken == [0, 0, 1, 2]
+    stage.over.cancel()
+
+
+@staged
+async def test_what_stood_by_and_was_given_back_runs_elsewhere(tmp_path):
+    stage = await Stage(tmp_path, planned("abcdef")).begin()
+    first = stage.pool.running()[0]
+    stage.execution.started(1, wire.Started(*first.key))
+    stage.execution.stop("Ctrl-C")
+    assert (1, wire.WithdrawCases()) in stage.pool.sent
+    stage.run_one(first)
+    assert not stage.over.done()
+    stage.execution.withdrawn(1, wire.CasesWithdrawn([wire.RunKey(1)]))
+    await stage.over
+
+    assert stage.verdicts() == {"a": Status.PASSED, **dict.fromkeys("bcdef", Status.NOT_RUN)}
 
 
 @staged

@@ -7,6 +7,7 @@ import pytest
 from evalengine.engine.commands import (
     Accept,
     AnnounceStop,
+    Begin,
     Cancel,
     Dispatch,
     EndRun,
@@ -17,11 +18,13 @@ from evalengine.engine.commands import (
     Requeue,
     Settle,
     Spawn,
+    Withdraw,
 )
 from evalengine.engine.facts import (
     AttemptFinished,
     AttemptStarted,
     ClockPaused,
+    StandbyReturned,
     StopNowRequested,
     StopRequested,
     Ticked,
@@ -67,8 +70,9 @@ class Run:
     def start(self, worker, *cases, attempt=1):
         return self.tell(*(AttemptStarted(worker, key(case, attempt)) for case in cases))
 
-    def finish(self, worker, case, status=PASSED, *, attempt=1, leftovers=0, at=None):
-        return self.tell(AttemptFinished(worker, key(case, attempt), status, leftovers), at=at)
+    def finish(self, worker, case, status=PASSED, *, attempt=1, leftovers=0, at=None, following=None):
+        following = None if following is None else key(following)
+        return self.tell(AttemptFinished(worker, key(case, attempt), status, leftovers, following), at=at)
 
     def lose(self, worker, proven=None):
         return self.tell(WorkerLost(worker, "killed by SIGSEGV", proven))
@@ -114,7 +118,7 @@ def test_workers_beyond_what_can_be_kept_busy_are_released():
 
 
 def test_the_budget_is_filled_in_order_over_the_workers():
-    assert Run(9, budget=3, workers=2, ready=2).last == [
+    assert Run(6, budget=3, workers=2, ready=2).last == [
         Dispatch(0, key(0), 0),
         Dispatch(1, key(1), 0),
         Dispatch(0, key(2), 0),
@@ -122,7 +126,7 @@ def test_the_budget_is_filled_in_order_over_the_workers():
 
 
 def test_a_free_slot_goes_to_the_worker_with_the_fewest_in_flight():
-    run = Run(9, budget=4, workers=2, ready=2)
+    run = Run(8, budget=4, workers=2, ready=2)
     assert run.finish(1, 1) == [Accept(1, key(1), PASSED), Dispatch(1, key(4), 0)]
 
 
@@ -179,6 +183,136 @@ def test_counts_add_up():
     counts = run.scheduler.counts()
     assert counts[:4] == (1, 0, 2, 1)
     assert counts.verdicts[FAILED] == 1
+
+
+# Standing by
+
+
+def test_a_worker_holds_as_many_as_it_has_in_flight_while_many_wait():
+    run = Run(20, budget=3, workers=2, ready=2)
+    assert [(each.worker, each.key.case) for each in run.last if each.standby] == [(0, 3), (0, 4), (1, 5)]
+
+
+def test_none_stands_by_where_no_more_wait_than_may_be_in_flight():
+    assert not any(each.standby for each in Run(6, budget=3, workers=2, ready=2).last)
+
+
+@pytest.mark.parametrize("limits", [{"max_failures": 3}, {"file_caps": {0: 2}}])
+def test_none_stands_by_where_each_start_needs_a_decision(limits):
+    assert not any(each.standby for each in of(Dispatch, Run(20, budget=2, workers=1, **limits).last))
+
+
+def test_none_stands_by_while_a_worker_is_starting():
+    assert not any(each.standby for each in of(Dispatch, Run(20, budget=2, workers=2).last))
+
+
+def test_what_stands_by_is_not_in_flight():
+    assert Run(20, budget=3, workers=2, ready=2).scheduler.counts()[:3] == (17, 0, 3)
+
+
+def test_what_took_the_place_of_another_is_in_flight_and_one_more_stands_by():
+    run = Run(9)
+    assert run.finish(0, 0, following=1) == [Accept(0, key(0), PASSED), Dispatch(0, key(2), 0, standby=True)]
+    assert run.scheduler.counts()[:4] == (7, 0, 1, 1)
+    assert verdicts(run.finish(0, 1, following=2)) == [(1, PASSED)]
+
+
+def test_what_stands_by_gets_the_slot_that_became_free_before_it_came():
+    run = Run(9)
+    assert run.finish(0, 0) == [Accept(0, key(0), PASSED), Begin(0, key(1)), Dispatch(0, key(2), 0, standby=True)]
+
+
+def test_a_slot_given_to_one_that_took_another_meanwhile_is_given_on():
+    run = Run(9, budget=2)
+    run.finish(0, 0)  # Begin(0, key(2)) is on its way
+    assert of(Begin, run.finish(0, 1, following=2)) == [Begin(0, key(3))]
+    assert run.scheduler.counts().in_flight == 2
+
+
+def test_a_start_that_is_known_before_the_end_of_the_one_before_it_is_taken():
+    run = Run(9)
+    run.start(0, 0)
+    run.start(0, 1)
+    assert verdicts(run.finish(0, 0, following=1)) == [(0, PASSED)]
+    assert run.scheduler.counts().in_flight == 1
+
+
+def test_what_does_not_stand_by_cannot_take_a_place():
+    run = Run(9)
+    for stranger in (5, 20):
+        with pytest.raises(IllegalFactError):
+            run.finish(0, 0, following=stranger)
+    assert verdicts(run.finish(0, 0, following=1)) == [(0, PASSED)]
+
+
+def test_what_stood_by_in_a_lost_worker_waits_again_and_is_charged_nothing():
+    run = Run(9, budget=2, workers=2, ready=2)
+    run.start(0, 0)
+    run.start(1, 1)
+    decided = [*run.lose(0), *run.finish(1, 1, following=3), *run.tell(WorkerReady(2))]
+    assert [command.key for command in of(Dispatch, decided) if command.key.case == 2] == [key(2)]
+
+
+def test_a_stop_asks_for_what_stands_by_and_ends_when_it_is_back():
+    run = Run(9)
+    run.start(0, 0)
+    assert run.tell(StopRequested("Ctrl-C")) == [AnnounceStop("Ctrl-C"), Withdraw(0)]
+    assert verdicts(run.finish(0, 0)) == [(0, PASSED)]
+    decided = run.tell(StandbyReturned(0, [key(1)]))
+    assert verdicts(decided) == [(case, NOT_RUN) for case in range(1, 9)]
+    assert decided[-1] == EndRun()
+
+
+def test_what_took_a_place_before_it_heard_of_the_stop_may_finish():
+    run = Run(9)
+    run.start(0, 0)
+    run.tell(StopRequested("Ctrl-C"))
+    assert verdicts(run.finish(0, 0, following=1)) == [(0, PASSED)]
+    assert verdicts(run.tell(StandbyReturned(0, []))) == []
+    assert verdicts(run.finish(0, 1))[0] == (1, PASSED)
+
+
+def test_what_took_a_place_before_it_heard_of_the_stop_of_all_is_cancelled():
+    run = Run(9)
+    run.start(0, 0)
+    run.tell(StopNowRequested("Ctrl-C twice"))
+    assert of(Cancel, run.finish(0, 0, following=1)) == [Cancel(0, key(1), NOT_RUN, "Ctrl-C twice")]
+
+
+def test_what_stands_by_is_asked_back_for_an_idle_worker_when_none_waits_in_line():
+    run = Run(7, budget=2, workers=2, ready=2)
+    run.start(0, 0)
+    run.start(1, 1)
+    for case, following in ((1, 3), (3, None), (4, None), (5, None)):
+        run.finish(1, case, following=following)
+    assert of(Dispatch, run.last) == [Dispatch(1, key(6), 0)]
+    assert run.finish(1, 6) == [Accept(1, key(6), PASSED), Withdraw(0)]
+    assert run.tell(StandbyReturned(0, [key(2)])) == [Dispatch(1, key(2), 0)]
+
+
+def test_what_stands_by_beside_one_that_is_overdue_is_asked_back():
+    run = Run(9)
+    run.start(0, 0)
+    assert run.tell(Ticked(), at=10.0) == [Cancel(0, key(0), TIMEOUT, "timed out after 10 s"), Withdraw(0)]
+
+
+def test_a_worker_gives_back_all_that_stands_by_or_lies():
+    run = Run(9)
+    with pytest.raises(IllegalFactError):
+        run.tell(StandbyReturned(0, [key(1)]))
+    run.tell(StopRequested("Ctrl-C"))
+    for keys in ([], [key(2)], [key(1), key(2)]):
+        with pytest.raises(IllegalFactError):
+            run.tell(StandbyReturned(0, keys))
+
+
+def test_a_worker_that_gives_nothing_back_in_time_is_killed():
+    run = Run(9)
+    run.start(0, 0)
+    run.tell(StopRequested("Ctrl-C"))
+    run.finish(0, 0)
+    assert [type(command) for command in run.tell(Ticked(), at=run.scheduler.next_deadline())] == [Kill]
+    assert verdicts(run.lose(0)) == [(case, NOT_RUN) for case in range(1, 9)]
 
 
 # Facts that cannot be true, and facts that come late
@@ -595,7 +729,7 @@ def test_a_row_of_deaths_does_not_fail_the_engine_while_a_case_is_running():
 
 
 def test_a_stop_lets_what_runs_finish_and_then_settles_what_waits():
-    run = Run(3)
+    run = Run(3, max_failures=9)
     run.start(0, 0)
     assert run.tell(StopRequested("Ctrl-C")) == [AnnounceStop("Ctrl-C")]
     assert run.finish(0, 0) == [
@@ -611,7 +745,6 @@ def test_a_second_stop_says_nothing_new():
     run = Run(1)
     run.tell(StopRequested("Ctrl-C"))
     assert run.tell(StopRequested("SIGTERM")) == []
-    assert run.scheduler.stop_reason == "Ctrl-C"
 
 
 def test_a_stop_now_cancels_what_is_in_flight():

@@ -34,6 +34,8 @@ class Process:
     killed: bool = False
     littered: bool = False
     sent: list[RunKey] = field(default_factory=list)
+    standby: list[RunKey] = field(default_factory=list)
+    asked_back: bool = False
     running: list[RunKey] = field(default_factory=list)
     cancelled: dict[RunKey, Status] = field(default_factory=dict)
     dispatches: int = 0
@@ -52,6 +54,7 @@ class World:
         self.processes = {worker: Process(alone=False, ready=True) for worker in range(warm)}
         self.gone = []
         self.in_flight = {}
+        self.finished_early = set()
         self.verdicts = {}
         self.attempts = Counter()
         self.starts = []
@@ -82,6 +85,7 @@ class World:
     def do_release(self, command):
         process = self.processes.pop(command.worker)
         assert not process.sent
+        assert not process.standby
         assert not process.killed
         self.gone.append(command.worker)
 
@@ -103,9 +107,37 @@ class World:
         assert process.alone == (key.case in self.suspects)
         process.dispatches += 1
         assert not (process.alone and process.dispatches > 1)
-        process.sent.append(key)
-        self.in_flight[key[:2]] = command.worker
+        if command.standby:
+            assert not process.alone
+            assert not process.asked_back
+            process.standby.append(key)
+        else:
+            self.enter(command.worker, key)
+
+    def do_begin(self, command):
+        process = self.processes[command.worker]
+        assert not process.killed
+        assert not self.stopping
+        if command.key in process.standby:
+            process.standby.remove(command.key)
+            self.enter(command.worker, command.key)
+
+    def do_withdraw(self, command):
+        process = self.processes[command.worker]
+        assert not process.asked_back
+        assert not process.killed
+        process.asked_back = True
+
+    def enter(self, worker, key):
+        """Take a slot in a worker, by whoever's decision."""
+        self.processes[worker].sent.append(key)
+        self.in_flight[key[:2]] = worker
         self.starts.append(key.case)
+
+    def leave_standby(self, process):
+        for key in process.standby:
+            self.attempts[key.case] -= 1
+        process.standby.clear()
 
     def do_cancel(self, command):
         process = self.processes[command.worker]
@@ -122,7 +154,7 @@ class World:
 
     def land(self, key, status):
         assert key[:2] not in self.verdicts
-        assert (key[:2] in self.in_flight) or status is Status.NOT_RUN
+        assert key[:2] in self.in_flight or key[:2] in self.finished_early or status is Status.NOT_RUN
         self.in_flight.pop(key[:2], None)
         self.verdicts[key[:2]] = status
         self.suspects.discard(key.case)
@@ -167,6 +199,7 @@ class World:
             for task in self.tasks
             if (task.case, 0) not in self.in_flight
             and (task.case, 0) not in self.verdicts
+            and not any(task.case == key.case for process in self.processes.values() for key in process.standby)
             and task.case not in self.suspects
             and in_files[task.file] < self.limits.file_caps.get(task.file, self.limits.budget)
         ]
@@ -175,6 +208,9 @@ class World:
         if eligible and ready:
             assert all(process.sent for process in ready), "a worker idles while a case waits"
             assert not all(process.ready for process in shared), "a slot is free while a case waits"
+        if not eligible:
+            holders = [process for process in ready if process.standby]
+            assert all(process.asked_back for process in holders), "a slot is free while cases stand by"
 
     def check_counts(self):
         counts = self.scheduler.counts()
@@ -189,14 +225,26 @@ class World:
         """Everything that a worker would do by itself, and soon."""
         happenings = []
         for worker, process in self.processes.items():
+            if process.asked_back and not process.killed and not self.is_hogged(process):
+                happenings.append((self.give_back, worker))
             if process.killed:
                 happenings.append((self.lose, worker, "killed"))
             elif not process.ready:
                 happenings.append((self.get_ready, worker))
-            elif not any(self.behaviours[key.case] == "hogs" for key in process.running):
+            elif not self.is_hogged(process):
                 happenings += [(self.begin, worker, key) for key in process.sent if key not in process.running]
                 happenings += [(self.go_on, worker, key) for key in process.running if self.can_go_on(process, key)]
         return happenings
+
+    def is_hogged(self, process):
+        return any(self.behaviours[key.case] == "hogs" for key in process.running)
+
+    def give_back(self, worker):
+        process = self.processes[worker]
+        keys = list(process.standby)
+        self.leave_standby(process)
+        process.asked_back = False
+        self.tell(facts.StandbyReturned(worker, keys))
 
     def can_go_on(self, process, key):
         behaviour = self.behaviours[key.case]
@@ -223,10 +271,16 @@ class World:
         process.sent.remove(key)
         if key in process.running:
             process.running.remove(key)
-        self.tell(facts.AttemptFinished(worker, key, status, leftovers=int(process.littered)))
+        following = process.standby.pop(0) if process.standby else None
+        if following is not None:
+            del self.in_flight[key[:2]]
+            self.finished_early.add(key[:2])
+            self.enter(worker, following)
+            assert len(self.in_flight) <= self.limits.budget
+        self.tell(facts.AttemptFinished(worker, key, status, int(process.littered), following))
 
     def lose(self, worker, cause, proven=None):
-        del self.processes[worker]
+        self.leave_standby(self.processes.pop(worker))
         self.gone.append(worker)
         self.tell(facts.WorkerLost(worker, cause, proven))
 
@@ -242,13 +296,13 @@ class World:
 
 @st.composite
 def worlds(draw, behaviours=tuple(EXPECTED), warm=True):
-    cases = draw(st.lists(st.sampled_from(behaviours), max_size=14))
+    cases = draw(st.lists(st.sampled_from(behaviours), max_size=24))
     files = [draw(st.integers(0, 3)) for _ in cases]
     workers = draw(st.integers(1, 4))
     limits = Limits(
         budget=draw(st.integers(1, 6)),
         workers=workers,
-        file_caps=draw(st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3)),
+        file_caps=draw(st.just({}) | st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3)),
     )
     random = draw(st.randoms(use_true_random=False))
     return World(cases, files, limits, random, warm=draw(st.integers(0, workers)) if warm else 0)
@@ -328,7 +382,13 @@ def disturb(world, random):
 def refuse_lies(world, worker):
     before = (world.scheduler.counts(), world.scheduler.next_deadline())
     stranger = RunKey(len(world.tasks), 0, 1)
-    for lie in (facts.AttemptStarted(worker, stranger), facts.AttemptFinished(worker, stranger, Status.PASSED)):
+    lies = [
+        facts.AttemptStarted(worker, stranger),
+        facts.AttemptFinished(worker, stranger, Status.PASSED),
+        facts.StandbyReturned(worker, [stranger]),
+    ]
+    lies += [facts.AttemptFinished(worker, key, Status.PASSED, 0, stranger) for key in world.processes[worker].sent]
+    for lie in lies:
         with pytest.raises(IllegalFactError):
             world.scheduler.handle(lie, world.now)
     assert (world.scheduler.counts(), world.scheduler.next_deadline()) == before
@@ -358,11 +418,11 @@ class Chaos(World):
 
 
 @given(
-    st.lists(st.sampled_from(tuple(EXPECTED)), max_size=14),
+    st.lists(st.sampled_from(tuple(EXPECTED)), max_size=24),
     st.integers(1, 6),
     st.integers(1, 4),
     st.sampled_from([None, 1, 3]),
-    st.dictionaries(st.integers(0, 2), st.integers(1, 3)),
+    st.just({}) | st.dictionaries(st.integers(0, 2), st.integers(1, 3)),
     st.sampled_from([None, facts.StopRequested("Ctrl-C"), facts.StopNowRequested("Ctrl-C twice")]),
     st.randoms(use_true_random=False),
 )

@@ -1,0 +1,59 @@
+"""What is known of each task of a plan: its attempts so far, the losses it was present at, its verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from evalengine.engine.commands import ReportLoss
+from evalengine.engine.incidents import Incident, Incidents
+from evalengine.engine.plan import Task
+from evalengine.results import ERROR_STATUSES, Status
+from evalengine.wire import RunKey
+
+_FAILURES = ERROR_STATUSES | {Status.FAILED}
+
+
+class Ledger:
+    """Tasks by their places in the plan. What is settled costs nothing any more but its count."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+        self._next_attempts: dict[int, int] = {}
+        """The number of the next attempt, where it is not the first."""
+        self._unstarted_losses: dict[int, int] = {}
+        self._incidents = Incidents()
+        self.verdicts = dict.fromkeys(Status, 0)
+        self.settled = 0
+
+    @property
+    def failures(self) -> int:
+        """How many verdicts count against a limit of failures."""
+        return sum(self.verdicts[status] for status in _FAILURES)
+
+    @property
+    def unstarted_losses(self) -> Mapping[int, int]:
+        """How many workers a task was in that were lost before anything in them had started."""
+        return self._unstarted_losses
+
+    def next_key(self, index: int) -> RunKey:
+        """Return the name of a task's next attempt."""
+        task = self._tasks[index]
+        return RunKey(task.case, task.repeat, self._next_attempts.get(index, 1))
+
+    def came_to_nothing(self, index: int, key: RunKey, suspected_of: Incident | None) -> None:
+        """Note that a task waits again after an attempt, as a suspect of a loss or as a bystander."""
+        self._next_attempts[index] = key.attempt + 1
+        if suspected_of is not None:
+            self._incidents.suspect(index, key, suspected_of)
+
+    def lost_unstarted(self, indexes: Iterable[int]) -> None:
+        """Note for all tasks of a lost worker that nothing in it had started."""
+        for index in indexes:
+            self._unstarted_losses[index] = self._unstarted_losses.get(index, 0) + 1
+
+    def record(self, index: int, status: Status, *, blamed: bool = False) -> list[ReportLoss]:
+        """Note a verdict; return the report of a loss that is nobody's, if it was the last suspect's."""
+        self.verdicts[status] += 1
+        self.settled += 1
+        self._next_attempts.pop(index, None)
+        self._unstarted_losses.pop(index, None)
+        report = self._incidents.close(index, blamed=blamed)
+        return [] if report is None else [report]
