@@ -44,11 +44,12 @@ def print_to_stderr(prefix: str, message: str, *, red: bool = False) -> None:
         return
     if red and _wants_color():
         prefix = f"\033[31m{prefix}\033[0m"
-    text = f"{prefix} {_one_line(message)}\n"
-    encoding = sys.stderr.encoding or "utf-8"
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stderr.flush()
+    from evalengine.report.stream import SafeStream
+
+    stream = SafeStream(sys.stderr)
+    stream.line(f"{prefix} {_one_line(message)}")
+    stream.settle()
+    stream.close()
 
 
 def _one_line(text: str) -> str:
