@@ -15,7 +15,7 @@ import tempfile
 import threading
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,20 @@ from evalengine.settings import CommandLine, RunSettings
 from evalengine.targets import EvalFile, find_files
 
 
-def run(settings: RunSettings, sinks: Sequence[Sink], *, cwd: Path, signals: bool = True) -> RunOutcome:
+def run(
+    settings: RunSettings,
+    sinks: Sequence[Sink],
+    *,
+    cwd: Path,
+    signals: bool = True,
+    tell_state: Callable[[list[str]], None] | None = None,
+) -> RunOutcome:
     """Run ``agentflow eval`` under settled settings; sinks hear every event.
 
-    Raises UsageError for what cannot be meant, NoCasesError where there is nothing to run, EngineError where
-    the engine cannot finish.
+    ``tell_state`` shows lines to somebody who asked by a signal where the run stands. Raises UsageError for what
+    cannot be meant, NoCasesError where there is nothing to run, EngineError where the engine cannot finish.
     """
-    session = Session(settings, sinks, journal_root=settings.root, signals=signals)
+    session = Session(settings, sinks, journal_root=settings.root, signals=signals, tell_state=tell_state)
     return session.perform(lambda: find_files(settings, cwd))
 
 

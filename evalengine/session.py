@@ -6,7 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -26,20 +26,11 @@ from evalengine.report.summary import RunDocument, RunFold
 from evalengine.results import EvalCaseResult
 from evalengine.selection import Selection
 from evalengine.settings import RunSettings
+from evalengine.signals import Signals
 from evalengine.targets import EvalFile
-
-INTERRUPT_GRACE_S = 5.0
-"""How long running cases may go on after the first Ctrl-C."""
 
 _ROUGE = re.compile(rb"rouge|quick_check|comprehensive", re.IGNORECASE)
 """What an eval file says that has ROUGE judge, itself or by a preset."""
-
-_EXIT_BY_SIGNAL = {
-    signal.SIGINT: ExitCode.INTERRUPTED,
-    signal.SIGTERM: ExitCode.TERMINATED,
-}
-if hasattr(signal, "SIGHUP"):
-    _EXIT_BY_SIGNAL[signal.SIGHUP] = ExitCode.HANGUP
 
 
 class RunOutcome(msgspec.Struct):
@@ -52,6 +43,8 @@ class RunOutcome(msgspec.Struct):
     """Labels in the order they would run, where the run only collects."""
     problem: str | None = None
     """Why reports are missing, where they are; the exit code says so, too."""
+    told: list[str] = []
+    """Faults of our own that cost nothing but what was told of the run."""
 
 
 class _Order:
@@ -87,19 +80,28 @@ class Session:
         journal_root: Path | None,
         handover: Handover | None = None,
         signals: bool = False,
+        tell_state: Callable[[list[str]], None] | None = None,
     ) -> None:
+        """``signals``: the process is ours, and so are its signals; ``tell_state`` shows lines to who asks."""
         self.settings = settings
         self._sinks = sinks
         self._journal_root = journal_root
         self._handover = handover
-        self._signals = signals
-        self._signal: int | None = None
+        self._is_ours = signals
+        self._show_state = tell_state
+        self._signals = Signals(self)
+        self._journal: Journal | None = None
         self._engine: Engine | None = None
+        self._posted: list[Callable[[], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = time.monotonic()
 
     def perform(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         """Run to the end; raises what kept it from starting."""
+        with self._signals.installed() if self._is_ours else nullcontext():
+            return self._perform_heeded(find)
+
+    def _perform_heeded(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         files = find()
         factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
         # The fork server comes up while the run is prepared.
@@ -129,6 +131,7 @@ class Session:
     async def _perform(self, files: list[EvalFile], journal: Journal, factory: ProcessFactory) -> RunOutcome:
         self._loop = asyncio.get_running_loop()
         fold, order = RunFold(), _Order()
+        self._journal = journal
         recorded = Recorded(journal, [order, fold, *self._sinks])
         self._tell_start(recorded)
         settings = self.settings
@@ -137,12 +140,13 @@ class Session:
         self._engine = engine
         status = "incomplete"
         try:
-            self._listen_to_signals()
+            for callback in self._posted:
+                callback()
             try:
                 plan = await engine.plan()
                 if settings.collect_only:
                     return self._collected(fold, order)
-                if self._signals:
+                if self._is_ours:
                     # The process is ours: what is there now stays, and need not be walked through again and again.
                     gc.freeze()
                 status = await engine.execute(plan)
@@ -176,8 +180,8 @@ class Session:
     ) -> RunOutcome:
         gate = fold.document(verified=False).gate
         exit_code = int(gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
-        if self._signal is not None:
-            status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
+        if self._signals.exit_code is not None:
+            status, exit_code = "interrupted", self._signals.exit_code
         recorded.emit(
             events.RunFinished(
                 status=status,
@@ -190,16 +194,24 @@ class Session:
         document = fold.document(verified=False)
         outcome = RunOutcome(exit_code=exit_code, document=document)
         if self.settings.report:
-            try:
-                outcome.report_paths = self._write_reports(recorded.journal, document, order)
-            except (EngineError, OSError) as error:
-                outcome.exit_code = int(ExitCode.ENGINE_FAILED)
-                kept = f"; the results are in {recorded.journal.folder}" if self._journal_root is not None else ""
-                outcome.problem = f"{error}{kept}"
+            self._report(recorded.journal, outcome, order)
+        outcome.told = recorded.problems
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
         return outcome
 
-    def _write_reports(self, journal: Journal, document: RunDocument, order: _Order) -> list[Path]:
+    def _report(self, journal: Journal, outcome: RunOutcome, order: _Order) -> None:
+        """Write the reports; one that cannot be written costs neither the results nor the other."""
+        problems: list[str] = []
+        try:
+            outcome.report_paths = self._written(journal, outcome.document, order, problems)
+        except (EngineError, OSError) as error:
+            problems.append(str(error))
+        if problems:
+            outcome.exit_code = int(ExitCode.ENGINE_FAILED)
+            kept = f"; the results are in {journal.folder}" if self._journal_root is not None else ""
+            outcome.problem = f"{'; '.join(problems)}{kept}"
+
+    def _written(self, journal: Journal, document: RunDocument, order: _Order, problems: list[str]) -> list[Path]:
         from evalengine.report.html_page import write_html
         from evalengine.report.json_file import write_json
 
@@ -210,31 +222,59 @@ class Session:
             datetime.now().astimezone(),
             settings.timestamp_files,
         )
-        try:
-            write_json(json, document, journal.results(order.keys))
-            write_html(html, document, journal.results(order.keys))
-        finally:
-            release([html, json])
-        return [html, json]
+        written: list[Path] = []
+        for path, write in ((json, write_json), (html, write_html)):
+            try:
+                write(path, document, journal.results(order.keys))
+                written.insert(0, path)
+            except (EngineError, OSError) as error:
+                problems.append(str(error))
+            except Exception as error:  # noqa: BLE001 - a fault of ours, told like any other
+                problems.append(f"report not made: {path}: {type(error).__name__}: {error}")
+        release([html, json])
+        return written
 
-    # Signals, where the run is the command line's
+    # What signals ask for, where the run is the command line's
 
-    def _listen_to_signals(self) -> None:
-        if not self._signals or self._loop is None:
+    def post(self, callback: Callable[[], None]) -> None:
+        """Call back on the run's loop, as soon as there is one; may be called by a signal handler."""
+        if self._engine is None or self._loop is None:
+            self._posted.append(callback)
             return
-        for signum in _EXIT_BY_SIGNAL:
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                self._loop.add_signal_handler(signum, self._signalled, signum)
+        with suppress(RuntimeError):  # The loop is closed: the run is over.
+            self._loop.call_soon_threadsafe(callback)
 
-    def _signalled(self, signum: int) -> None:
-        assert self._engine is not None
-        assert self._loop is not None
-        if self._signal is None:
-            self._signal = signum
-            self._engine.stop(f"{signal.Signals(signum).name}: no further case is started")
-            self._loop.call_later(INTERRUPT_GRACE_S, self._engine.stop_now)
-        else:
+    def stop_in_order(self, reason: str) -> None:
+        """Start no further case; those running may finish within the grace."""
+        if self._engine is not None:
+            self._engine.stop_in_order(reason)
+
+    def stop_now(self) -> None:
+        """Cancel what is running."""
+        if self._engine is not None:
             self._engine.stop_now()
+
+    def kill(self) -> str:
+        """Kill all workers; return where the results are."""
+        if self._engine is not None:
+            self._engine.signal_workers(signal.SIGKILL)
+        return f"; the results are in {self._journal.folder}" if self._journal is not None else ""
+
+    def tell_state(self) -> None:
+        """Show what is running, and for how long."""
+        if self._engine is not None and self._show_state is not None:
+            self._show_state(self._engine.state())
+
+    def suspend(self) -> None:
+        """Let the workers stand still, as this process is about to."""
+        if self._engine is not None:
+            self._engine.signal_workers(signal.SIGSTOP)
+
+    def resume(self, gap_s: float) -> None:
+        """Let the workers go on after so many seconds."""
+        if self._engine is not None:
+            self._engine.clock.skip(gap_s)
+            self._engine.signal_workers(signal.SIGCONT)
 
 
 def _mention_rouge(settings: RunSettings, files: Sequence[EvalFile]) -> bool:

@@ -1,12 +1,13 @@
 """What signals ask of a run, where the process is the command line's.
 
-Ctrl-C, SIGTERM and SIGHUP stop the run in order, a second one stops it now, a third Ctrl-C ends the process at once,
-whatever it is doing. SIGQUIT and SIGUSR1 ask where the run stands. Ctrl-Z stops the workers, too. Rules: what the
-caller had ignored (``nohup``, jobs in the background of a script) stays ignored; every handler is put back.
+Ctrl-C, SIGTERM and SIGHUP stop the run in order, a second one stops it now, a third Ctrl-C ends the process at
+once, whatever it is doing. SIGQUIT and SIGUSR1 ask where the run stands. Ctrl-Z stops the workers, too. Rules: what
+the caller had ignored (``nohup``, jobs in the background of a script) stays ignored; every handler is put back.
 """
 
 import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -19,23 +20,23 @@ _EXIT_CODES = {"SIGINT": ExitCode.INTERRUPTED, "SIGTERM": ExitCode.TERMINATED, "
 _QUESTIONS = ("SIGQUIT", "SIGUSR1")
 _SUSPENSIONS = ("SIGTSTP", "SIGTTOU")
 _ONE_WISH_S = 1.0
-"""``timeout`` and closing terminals send their signal more than once; only people press Ctrl-C twice in a second."""
+"""``timeout`` and closing terminals send a signal more than once; Ctrl-C is pressed as often as it is meant."""
 _END_AT = 3
 
 
 class Listener(Protocol):
-    """A run that signals reach. Only ``stop``, ``stop_now`` and ``tell_state`` come from its own loop."""
+    """A run that signals reach. Only ``stop_in_order``, ``stop_now`` and ``tell_state`` come from its own loop."""
 
     def post(self, callback: Callable[[], None]) -> None:
         """Call back on the loop of the run, as soon as there is one."""
 
-    def stop(self, reason: str) -> None:
+    def stop_in_order(self, reason: str) -> None:
         """Start no further case; those running may finish within the grace."""
 
     def stop_now(self) -> None:
         """Cancel what is running."""
 
-    def end(self) -> str:
+    def kill(self) -> str:
         """Kill all workers, from within a signal handler; return where the results are that there are."""
 
     def tell_state(self) -> None:
@@ -80,8 +81,8 @@ class Signals:
                     before[signum] = signal.signal(signum, handler)
             yield
         finally:
-            for signum, handler in before.items():
-                signal.signal(signum, handler)
+            for signum, former in before.items():
+                signal.signal(signum, former)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         signum, now = signal.Signals(number), time.monotonic()
@@ -92,17 +93,17 @@ class Signals:
         if self._first is None:
             self._first = signum
             reason = f"{signum.name}: no further case is started"
-            self._listener.post(lambda: self._listener.stop(reason))
+            self._listener.post(lambda: self._listener.stop_in_order(reason))
         elif self._count >= _END_AT and signum == signal.SIGINT:
             self._end()
         else:
             self._listener.post(self._listener.stop_now)
 
     def _end(self) -> None:
-        kept = self._listener.end()
-        with contextlib.suppress(OSError):
-            os.set_blocking(2, False)  # Nothing may keep the end waiting.
-            os.write(2, f"\nended at once, without reports{kept}\n".encode(errors="backslashreplace"))
+        kept = self._listener.kill()
+        with contextlib.suppress(OSError, ValueError):
+            if select.select([], [2], [], 0)[1]:  # Nothing may keep the end waiting.
+                os.write(2, f"\nended at once, without reports{kept}\n".encode(errors="backslashreplace"))
         os._exit(self.exit_code or 1)
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:

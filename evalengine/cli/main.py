@@ -156,7 +156,6 @@ NOT_YET = frozenset(
         "--repeat",
         "--resume",
         "--retries",
-        "--run-timeout",
         "--shard",
     }
 )

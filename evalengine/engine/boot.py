@@ -27,7 +27,9 @@ def run_worker(channel: socket.socket, environment: Mapping[str, str | None], sc
     if script_folder in sys.path[:1]:
         del sys.path[0]
     os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, value in environment.items():
         if value is None:

@@ -5,7 +5,7 @@ not to blame for it. Rules: a tick that comes far too late, or a message after s
 told before anything else is done with the time. A machine that sleeps stops the monotonic clock by itself.
 """
 
-import asyncio
+from asyncio import TimerHandle  # noqa: TC003 - an annotation like any other
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +21,7 @@ class Alarm:
         self._clock = clock
         self._when = when
         self._callback = callback
-        self._timer: asyncio.TimerHandle = clock.loop.call_later(when - clock.now(), self._ring)
+        self._timer: TimerHandle = clock.loop.call_later(when - clock.now(), self._ring)
 
     def _ring(self) -> None:
         self._clock.look()
@@ -48,7 +48,7 @@ class RunClock:
         self._seen = loop.time()
         self._skipped_s = 0.0
         self._paused_s = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: TimerHandle | None = None
 
     def now(self) -> float:
         """Return the time, as far as pauses are known."""

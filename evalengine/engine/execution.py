@@ -7,26 +7,26 @@ is printed is on disk, and the budget is never exceeded. What the scheduler refu
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
-from evalengine.engine.plan import Limits, Task
-from evalengine.engine.planning import Plan, PlanEntry
+from evalengine.engine.plan import Counts
+from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.scheduler import Scheduler
 from evalengine.engine.states import IllegalFactError
+from evalengine.engine.tasks import limits_of, tasks_of
 from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
 from evalengine.errors import EngineError
 from evalengine.results import Status
 from evalengine.settings import RunSettings
 from evalengine.wire import RunKey
 
-DEFAULT_TIMEOUT_S = 300.0
 _BACK_OFF_S = 0.05
 _LONGEST_BACK_OFF_S = 1.0
 _LOOK_FOR_STARTS_S = 0.2
@@ -62,13 +62,16 @@ class Execution:
         next_worker: int,
         spawn: Callable[[int], None],
         traces: Traces,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
+        """``look`` is called before a deadline is heeded: it may tell of a pause."""
         self._plan = plan
         self._pool = pool
         self._recorded = recorded
         self._emit = recorded.emit
         self._spawn = spawn
         self._traces = traces
+        self._look = look
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
@@ -84,7 +87,13 @@ class Execution:
         self._looking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_to_tell = False
-        self._scheduler = _scheduler(plan, settings, ready, set(pool.workers) - ready, next_worker)
+        self._scheduler = Scheduler(
+            tasks_of(plan, settings),
+            limits_of(plan, settings),
+            ready_workers=sorted(ready),
+            starting_workers=sorted(set(pool.workers) - ready),
+            next_worker=next_worker,
+        )
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
@@ -174,15 +183,32 @@ class Execution:
         self._taken.pop(worker, None)
         self.settle_turn()
 
-    def stop(self, reason: str) -> None:
-        """Start no further case."""
-        self._status = "interrupted"
+    def paused(self, gap_s: float) -> None:
+        """Take that the coordinator was not running for so long."""
+        self._tell(facts.ClockPaused(gap_s))
+        self.settle_turn()
+
+    def running(self) -> Iterator[tuple[int, str, float]]:
+        """Yield the worker, the label and the age in seconds of each attempt that has begun."""
+        now = self._loop.time()
+        for worker, keys in self._running.items():
+            for key, (since, _) in keys.items():
+                yield worker, self._plan.entries[key.case].label, now - since
+
+    def counts(self) -> Counts:
+        """Return where the run stands."""
+        return self._scheduler.counts()
+
+    def stop(self, reason: str, status: str = "interrupted") -> None:
+        """Start no further case; ``status`` is what the run is called then."""
+        self._status = status
         self._tell(facts.StopRequested(reason))
         self.settle_turn()
 
     def stop_now(self, reason: str) -> None:
         """Cancel what is running."""
-        self._status = "interrupted"
+        if self._status == "complete":
+            self._status = "interrupted"
         self._tell(facts.StopNowRequested(reason))
         self.settle_turn()
 
@@ -240,6 +266,7 @@ class Execution:
 
     def _tick(self) -> None:
         self._timer = None
+        self._look()
         self._tell(facts.Ticked())
         self.settle_turn()
 
@@ -363,37 +390,3 @@ class Execution:
     def _end(self, _: commands.EndRun) -> None:
         if not self._over.done():
             self._over.set_result(self._status)
-
-
-def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:
-    if settings.timeout_s is not None:
-        return settings.timeout_s
-    return plan.files[entry.file].spec.timeout_s or DEFAULT_TIMEOUT_S
-
-
-def _scheduler(
-    plan: Plan, settings: RunSettings, ready: set[int], starting: set[int], next_worker: int
-) -> Scheduler:
-    tasks = [
-        Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
-        for place, entry in enumerate(plan.entries)
-        if entry.case.skip is None
-    ]
-    caps = {
-        number: file.spec.max_concurrency
-        for number, file in plan.files.items()
-        if file.spec.max_concurrency is not None
-    }
-    limits = Limits(
-        budget=settings.max_concurrency,
-        workers=settings.workers,
-        max_failures=settings.max_failures,
-        file_caps=caps,
-    )
-    return Scheduler(
-        tasks,
-        limits,
-        ready_workers=sorted(ready),
-        starting_workers=sorted(starting),
-        next_worker=next_worker,
-    )

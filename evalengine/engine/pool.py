@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from evalengine import wire
 from evalengine.engine.channel import Channel
-from evalengine.engine.process import Death, ProcessFactory, describe_exit, kill_group
+from evalengine.engine.process import Death, ProcessFactory, describe_exit, kill_group, signal_group
 
 _STATUS_WAIT_S = 0.2
 _STATUS_POLL_S = 0.002
@@ -95,6 +95,12 @@ class Pool:
         if member is not None and not member.is_dead:
             member.kill_reason = member.kill_reason or reason
             kill_group(member.process)
+
+    def signal_all(self, signum: int) -> None:
+        """Send a signal to the process groups of all workers; may be called by a signal handler."""
+        for member in list(self._members.values()):
+            if not member.is_dead:
+                signal_group(member.process, signum)
 
     def _heard(self, member: _Member, messages: Sequence[wire.Message]) -> None:
         if messages and isinstance(messages[-1], wire.Goodbye):

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import msgspec
 
 from evalengine import events, wire
-from evalengine.engine.execution import DEFAULT_TIMEOUT_S, Execution
-from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
+from evalengine.engine.clock import RunClock
+from evalengine.engine.execution import Execution
+from evalengine.engine.loading import Loading
 from evalengine.engine.planning import Keeps, Plan, make_plan, require_cases
 from evalengine.engine.pool import Pool
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
+from evalengine.engine.stand import config_used, stand
 from evalengine.engine.traces import Traces
 from evalengine.errors import ConfigurationError, EngineError
 from evalengine.selection import check_ids
@@ -23,6 +25,8 @@ from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
 SHUTDOWN_GRACE_S = 2.0
+STOP_GRACE_S = 5.0
+"""How long running cases may go on after the run is told to stop."""
 MOST_DEATHS_IN_A_ROW = 5
 _WITHOUT_MODEL = " (response_match without a judge model needs none)"
 _NO_ENTRY_POINT = (
@@ -69,6 +73,8 @@ class Engine:
         self._early_deaths = 0
         self._is_closing = False
         self._stop_reason: str | None = None
+        self._stop_status = "interrupted"
+        self.clock = RunClock(self._loop, on_pause=self._paused, on_tick=recorded.tell)
         self._traces = Traces(recorded.journal.folder)
 
     # The three phases
@@ -79,6 +85,9 @@ class Engine:
         Raises ConfigurationError for a value that cannot be meant, NoCasesError where there is nothing to run,
         EngineError where workers do not start.
         """
+        self.clock.start()
+        if self.settings.run_timeout_s is not None:
+            self.clock.call_later(self.settings.run_timeout_s, self._run_overdue)
         self._start_workers(self.settings.workers)
         if self._files:
             await self._loading_over
@@ -100,10 +109,11 @@ class Engine:
             next_worker=self._next_worker,
             spawn=self._pool.start,
             traces=self._traces,
+            look=self.clock.look,
         )
         self._execution = execution
         if self._stop_reason is not None:
-            execution.stop(self._stop_reason)
+            execution.stop(self._stop_reason, self._stop_status)
         return await execution.finish()
 
     @property
@@ -114,15 +124,21 @@ class Engine:
     async def close(self) -> None:
         """End all workers and whatever they left behind."""
         self._is_closing = True
+        self.clock.stop()
         await self._pool.close(SHUTDOWN_GRACE_S)
 
     # Stopping
 
-    def stop(self, reason: str) -> None:
+    def stop_in_order(self, reason: str, status: str = "interrupted") -> None:
+        """Start no further case, and cancel after the grace what is running still."""
+        self.stop(reason, status)
+        self.clock.call_later(STOP_GRACE_S, self.stop_now)
+
+    def stop(self, reason: str, status: str = "interrupted") -> None:
         """Start no further case; those running may finish."""
-        self._stop_reason = reason
+        self._stop_reason, self._stop_status = reason, status
         if self._execution is not None:
-            self._execution.stop(reason)
+            self._execution.stop(reason, status)
         elif not self._loading_over.done():
             self._loading_over.set_exception(InterruptedError(reason))
 
@@ -131,10 +147,35 @@ class Engine:
         if self._execution is not None:
             self._execution.stop_now(self._stop_reason or "stopped")
 
+    def _run_overdue(self) -> None:
+        """End a run whose time is over; what is known of its files and cases is told as ever."""
+        reason = f"the run's time of {self.settings.run_timeout_s:g} s is over"
+        if self._execution is not None:
+            self.stop_in_order(reason, "stopped")
+            return
+        self._stop_reason, self._stop_status = reason, "stopped"
+        self._loading.give_up(f"not loaded: {reason}")
+        self._finish_loading()
+
+    # While it runs
+
+    def signal_workers(self, signum: int) -> None:
+        """Send a signal to all workers and what they started; may be called by a signal handler."""
+        self._pool.signal_all(signum)
+
+    def state(self) -> list[str]:
+        """Say in lines where the run stands."""
+        return stand(self._loading, self._execution)
+
+    def _paused(self, gap_s: float) -> None:
+        if self._execution is not None:
+            self._execution.paused(gap_s)
+
     # What the pool tells
 
     def on_messages(self, worker: int, messages: Sequence[wire.Message]) -> None:
         """Take what a worker said."""
+        self.clock.look()
         for message in messages:
             match message:
                 case wire.Finished() if self._execution is not None:
@@ -144,7 +185,7 @@ class Engine:
                 case wire.CasesWithdrawn() if self._execution is not None:
                     self._execution.withdrawn(worker, message)
                 case wire.CaseFound():
-                    self._loading.found(message)
+                    self._loading.found(worker, message)
                 case wire.FileLoaded() | wire.FileFailed():
                     self._loading.finished(worker, message)
                     self._load_next(worker)
@@ -159,6 +200,7 @@ class Engine:
 
     def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
         """Take the death of a worker."""
+        self.clock.look()
         was_ready = worker in self._ready
         self._ready.discard(worker)
         if self._execution is not None:
@@ -247,11 +289,12 @@ class Engine:
         load = self._loading.assign(worker)
         if load is not None:
             self._pool.send(worker, load)
-            self._loop.call_later(LOAD_TIMEOUT_S, self._load_overdue, worker, load.file)
+            file = load.file
+            self.clock.call_later(self.settings.import_timeout_s, lambda: self._load_overdue(worker, file))
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
-            self._pool.kill(worker, f"its import took longer than {LOAD_TIMEOUT_S:.0f} s")
+            self._pool.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():
@@ -344,28 +387,9 @@ class Engine:
                 deselected=plan.deselected,
                 eval_set_id=set_id,
                 eval_set_name=set_name,
-                config_used=self._config_used(plan),
+                config_used=config_used(plan, self.settings),
             )
         )
-
-    def _config_used(self, plan: Plan) -> dict[str, object]:
-        """Return the run's configuration in the framework's shape: criteria of files that set none themselves."""
-        from evalengine.config import CriteriaConfig, EvalConfig
-
-        specs = [file.spec for file in plan.files.values()]
-        shared = next((spec for spec in specs if spec.criteria_from != "file"), specs[0] if specs else None)
-        criteria = CriteriaConfig()
-        for item in shared.criteria if shared else ():
-            if item.custom is None:
-                setattr(criteria, item.field, item.config)
-        settings = self.settings
-        config = EvalConfig(
-            criteria=criteria,
-            parallel=settings.parallel,
-            max_concurrency=settings.max_concurrency,
-            timeout=settings.timeout_s or DEFAULT_TIMEOUT_S,
-        )
-        return config.model_dump()
 
 
 def _described(item: wire.CriterionSpec) -> dict[str, object]:

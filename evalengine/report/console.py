@@ -32,7 +32,7 @@ from evalengine.report.failure import render_failure, render_file_error
 from evalengine.report.footer import footer_lines, warning_lines
 from evalengine.report.paint import BOLD, RED, YELLOW, Paint, is_terminal, wants_color
 from evalengine.report.plain_text import clip, one_line
-from evalengine.report.stream import Glimpses, SafeStream
+from evalengine.report.stream import PATIENCE_S, TERMINAL_PATIENCE_S, Glimpses, SafeStream
 from evalengine.report.summary import RunDocument
 from evalengine.results import EvalCaseResult, Status
 
@@ -66,6 +66,7 @@ class Console:
     ) -> None:
         environ = os.environ if environ is None else environ
         self._out, self._err = SafeStream(out), SafeStream(err)
+        self._is_terminal = is_terminal(out)
         self._bar_stream = err if (is_terminal(err) if progress is None else progress) else None
         self._paint = Paint(wants_color(out, environ) if color is None else color)
         self._err_paint = Paint(wants_color(err, environ) if color is None else color)
@@ -118,7 +119,7 @@ class Console:
         self._tell_file_errors(document)
         for line in footer_lines(document, paths, self._paint, self._verbosity):
             self._out.line(line)
-        self._out.settle()
+        self._out.settle(TERMINAL_PATIENCE_S if self._is_terminal else PATIENCE_S)
         if self._out.lost_lines:
             self._say("warning", f"{self._out.lost_lines} lines of output were left out: nobody read them in time")
         for line in warning_lines(document):
@@ -133,8 +134,10 @@ class Console:
 
     def settle(self) -> None:
         """Write the rest of what there is to say, as far as somebody reads."""
-        self._out.settle()
-        self._err.settle()
+        patience_s = TERMINAL_PATIENCE_S if self._is_terminal else PATIENCE_S
+        self._out.settle(patience_s)
+        # Who did not read the one will not read the other.
+        self._err.settle(1.0 if self._out.lost_lines else patience_s)
         self._out.close()
         self._err.close()
 

@@ -16,7 +16,7 @@ from evalengine.report.outlet import Outlet
 
 PATIENCE_S = 5.0
 """How long a reader may take nothing at the end, before what is left is given up."""
-_TERMINAL_PATIENCE_S = 30.0
+TERMINAL_PATIENCE_S = 15.0
 """The same for a terminal: somebody may have stopped it, to read."""
 _MOST_WAITING_BYTES = 384 * 1024
 
@@ -64,8 +64,6 @@ class SafeStream:
             return
         if patience_s is not None:
             self._outlet.widen(self._waiting_bytes)
-            if self._outlet.is_terminal:
-                patience_s = max(patience_s, _TERMINAL_PATIENCE_S)
         try:
             give_up = _after(patience_s)
             while self._waiting and time.monotonic() < give_up:

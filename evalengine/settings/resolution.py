@@ -23,7 +23,14 @@ DEFAULT = "default"
 JUDGE_VARIABLE = "EVALENGINE_JUDGE_MODEL"
 CONFEVAL = "confeval.py"
 _STOPPERS = {"fail_fast", "max_failures"}
-_FIELDS = {"timeout_s": "timeout", "output_dir": "output", "eval_dir": "", "sync_agents": ""}
+_FIELDS = {
+    "timeout_s": "timeout",
+    "run_timeout_s": "run_timeout",
+    "import_timeout_s": "",
+    "output_dir": "output",
+    "eval_dir": "",
+    "sync_agents": "",
+}
 """The field of the command line that says a setting, where it is not called like it; empty where none does."""
 
 _DEFAULTS: dict[str, Any] = {
@@ -34,6 +41,7 @@ _DEFAULTS: dict[str, Any] = {
     "fail_on_any": False,
     "report": True,
     "timestamp_files": True,
+    "import_timeout_s": 60.0,
 }
 
 
@@ -42,6 +50,8 @@ _PICKED_AS_THEY_ARE = (
     "threshold",
     "fail_on_any",
     "timeout_s",
+    "run_timeout_s",
+    "import_timeout_s",
     "limit",
     "report",
     "timestamp_files",

@@ -23,6 +23,8 @@ class CommandLine(Record, kw_only=True):
     fail_on_any: bool | None = None
     timeout: float | None = None
     """Seconds."""
+    run_timeout: float | None = None
+    """Seconds."""
     max_failures: int | None = None
     fail_fast: bool | None = None
     keyword: str | None = None
@@ -70,6 +72,10 @@ class RunSettings(Record, kw_only=True):
     fail_on_any: bool = False
     timeout_s: float | None = None
     """None where nobody set it: the file's own, else 300 s."""
+    run_timeout_s: float | None = None
+    """When the run stops, from its start; None for never."""
+    import_timeout_s: float = 60.0
+    """How long loading one file may take."""
     max_failures: int | None = None
     """Stop after this many cases that did not pass; 1 is fail-fast."""
     keyword: str | None = None

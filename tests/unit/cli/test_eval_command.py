@@ -153,7 +153,7 @@ def ran(monkeypatch, capsys):
 
 
 def collected(labels, errors=()):
-    def run(settings, sinks, *, cwd):
+    def run(settings, sinks, *, cwd, **_):
         assert sinks == []
         return SimpleNamespace(exit_code=0, collected=labels, document=SimpleNamespace(file_errors=list(errors)))
 
@@ -180,7 +180,7 @@ def test_a_file_that_could_not_be_collected_is_told(ran):
 
 
 def test_what_was_said_comes_before_the_error(ran):
-    def run(settings, sinks, *, cwd):
+    def run(settings, sinks, *, cwd, **_):
         sinks[0].handle(Noticed(text="a notice of the run"))
         raise NoCasesError("No eval cases found")
 
@@ -204,8 +204,8 @@ def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
 
     monkeypatch.setattr("evalengine.report.console.Console", Quiet)
     monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or opens)
-    outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None)
-    code, _, err = ran(lambda settings, sinks, *, cwd: outcome, "--open")
+    outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[])
+    code, _, err = ran(lambda settings, sinks, **_: outcome, "--open")
     assert code == 1
     assert asked == [page.as_uri()]
     assert note in err
