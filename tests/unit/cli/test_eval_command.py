@@ -202,6 +202,9 @@ def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
         def finish(self, document, paths):
             pass
 
+        def tell_state(self, lines):
+            pass
+
     monkeypatch.setattr("evalengine.report.console.Console", Quiet)
     monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or opens)
     outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[])
