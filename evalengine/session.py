@@ -252,6 +252,7 @@ class Session:
     def stop_now(self) -> None:
         """Cancel what is running."""
         if self._engine is not None:
+            self._show(["stopping: running cases are cancelled; one more Ctrl-C ends everything at once"])
             self._engine.stop_now()
 
     def kill(self) -> str:
@@ -262,8 +263,12 @@ class Session:
 
     def tell_state(self) -> None:
         """Show what is running, and for how long."""
-        if self._engine is not None and self._show_state is not None:
-            self._show_state(self._engine.state())
+        if self._engine is not None:
+            self._show(self._engine.state())
+
+    def _show(self, lines: list[str]) -> None:
+        if self._show_state is not None:
+            self._show_state(lines)
 
     def suspend(self) -> None:
         """Let the workers stand still, as this process is about to."""

@@ -190,6 +190,8 @@ class Execution:
 
     def running(self) -> Iterator[tuple[int, str, float]]:
         """Yield the worker, the label and the age in seconds of each attempt that has begun."""
+        for worker in list(self._unsaid):
+            self._take_marks(worker)
         now = self._loop.time()
         for worker, keys in self._running.items():
             for key, (since, _) in keys.items():

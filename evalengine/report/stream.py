@@ -65,6 +65,7 @@ class SafeStream:
         if patience_s is not None:
             self._outlet.widen(self._waiting_bytes)
         try:
+            self._write_waiting()
             give_up = _after(patience_s)
             while self._waiting and time.monotonic() < give_up:
                 if self._outlet.has_room(0.2) and self._write_waiting():

@@ -207,7 +207,9 @@ def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
 
     monkeypatch.setattr("evalengine.report.console.Console", Quiet)
     monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or opens)
-    outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[])
+    outcome = SimpleNamespace(
+        exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[]
+    )
     code, _, err = ran(lambda settings, sinks, **_: outcome, "--open")
     assert code == 1
     assert asked == [page.as_uri()]
