@@ -6,12 +6,13 @@ import sys
 
 
 def claim_standard_descriptors() -> None:
-    """Open descriptors 0 to 2 where the caller closed them, so that no socket of ours gets their numbers."""
+    """Open descriptors 0 to 2 where the caller closed them: no socket of ours or of a child gets their numbers."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # The lowest free number is this one.
+            opened = os.open(os.devnull, os.O_RDWR)  # The lowest free number is this one.
+            os.set_inheritable(opened, True)
 
 
 def settle_streams() -> None:

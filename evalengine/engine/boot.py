@@ -37,6 +37,8 @@ def run_worker(channel: socket.socket, environment: Mapping[str, str | None], sc
         else:
             os.environ[name] = value
     os.environ[INHERITED_MARK] = str(os.getpid())
+    # Else importing litellm, as agents do, asks the network, and waits for it where there is none.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     _leave_fork_server()
     if sys.platform.startswith("linux"):
         from evalengine.engine.platform import linux

@@ -67,7 +67,7 @@ class Running:
             stderr=subprocess.PIPE,
             text=True,
             process_group=0,
-            preexec_fn=heed_interrupts,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - the tests have no other thread here
         )
 
     def hear(self, name="started"):
