@@ -127,6 +127,19 @@ class CaseRequeued(_Event, kw_only=True):
     reason: str
 
 
+class CaseRetried(_Event, kw_only=True):
+    """An attempt ended in error, timeout or crashed, and the case runs again."""
+
+    case: int
+    repeat: int
+    attempt: int
+    label: str
+    status: Status
+    duration_s: float
+    worker: int | None = None
+    error: str = ""
+
+
 class CaseFinished(_Event, kw_only=True):
     """A case has its verdict. ``result`` is the JSON of an EvalCaseResult."""
 
@@ -174,6 +187,7 @@ RunEvent = (
     | WorkerStopped
     | CaseStarted
     | CaseRequeued
+    | CaseRetried
     | CaseFinished
     | Noticed
     | RunStopping

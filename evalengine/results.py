@@ -172,6 +172,17 @@ class ExecutionResult(Record, kw_only=True):
         return [call.name for call in self.tool_calls]
 
 
+class EarlierAttempt(Record, kw_only=True):
+    """An attempt at a case that was followed by a retry."""
+
+    attempt: int
+    status: Status
+    error: str | None = None
+    traceback: str | None = None
+    duration_seconds: float = 0.0
+    worker: int | None = None
+
+
 class EvalCaseResult(Record, kw_only=True):
     """The result of a case: exactly one status, and everything that led to it."""
 
@@ -203,6 +214,10 @@ class EvalCaseResult(Record, kw_only=True):
     tags: list[str] = []
     repeat: int = 0
     attempts: int = 1
+    flaky: bool = False
+    """Whether it passed after an attempt that ended in error, timeout or crashed."""
+    earlier_attempts: list[EarlierAttempt] = []
+    """Those attempts. Others, lost with a worker that nobody blames them for, are counted in ``attempts`` only."""
     worker: int | None = None
     started_at: float | None = None
     """Seconds since the epoch; ``duration_seconds`` is measured on the monotonic clock."""
@@ -302,6 +317,8 @@ class EvalSummary(Record, kw_only=True):
     status_counts: dict[str, int] = {}
     nothing_to_check: int = 0
     """Cases that passed because no criterion applied to them."""
+    flaky: int = 0
+    """Cases that passed after a retry."""
     agent_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
     judge_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
     simulator_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
@@ -322,6 +339,7 @@ class Tally:
     def __init__(self) -> None:
         self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
         self.nothing_to_check = 0
+        self.flaky = 0
         self._criteria: dict[str, CriterionStats] = {}
         self._score_sums: dict[str, float] = {}
         self._duration = 0.0
@@ -347,6 +365,7 @@ class Tally:
     def add(self, result: EvalCaseResult) -> None:
         """Count one result."""
         self.counts[result.status] += 1
+        self.flaky += result.flaky
         self._duration += result.duration_seconds
         ran = result.status in (Status.PASSED, Status.FAILED)
         if ran and not result.criterion_results:
@@ -402,6 +421,7 @@ class Tally:
             planned=planned,
             status_counts={status.value: count for status, count in self.counts.items()},
             nothing_to_check=self.nothing_to_check,
+            flaky=self.flaky,
             agent_token_usage=self._usage[1],
             judge_token_usage=self._usage[2],
             simulator_token_usage=self._usage[3],

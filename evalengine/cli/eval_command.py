@@ -23,7 +23,7 @@ _OPTIONAL_VALUES = {
 
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Which cases": ("keyword", "tags", "limit", "shuffle", "collect_only"),
-    "How they run": ("parallel", "max_concurrency", "workers", "timeout", "judge_model"),
+    "How they run": ("parallel", "max_concurrency", "workers", "timeout", "retries", "judge_model"),
     "When it fails": ("threshold", "fail_on_any", "fail_fast", "max_failures"),
     "Reports": ("output", "report", "timestamp_files", "open_report"),
     "Terminal": ("quiet", "verbose", "progress", "color"),
@@ -81,6 +81,7 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @_option("-c", "--max-concurrency", type=int, metavar="N", help="Cases in flight over all workers.  [default: 4]")
 @_option("--workers", type=int, metavar="N", help="Worker processes.  [default: usable cores]")
 @_option("--timeout", type=float, metavar="SECONDS", help="Time for one case.  [default: 300]")
+@_option("--retries", type=int, metavar="N", help="Run a case again, up to N times, after error, timeout or crash.")
 @_option("--judge-model", metavar="MODEL", help="The model that judges responses, over that of criteria.")
 @_option("-t", "--threshold", type=float, metavar="RATE", help="Least pass rate, 0 to 1; without it all must pass.")
 @_option("--fail-on-any/--no-fail-on-any", help="Fail where any case fails, whatever the threshold.")

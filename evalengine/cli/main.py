@@ -155,7 +155,6 @@ NOT_YET = frozenset(
         "--markdown",
         "--repeat",
         "--resume",
-        "--retries",
         "--run-timeout",
         "--shard",
     }

@@ -14,11 +14,11 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
-from evalengine.engine.plan import Limits, Task
-from evalengine.engine.planning import Plan, PlanEntry
+from evalengine.engine.limits import scheduler_for
+from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
-from evalengine.engine.scheduler import Scheduler
+from evalengine.engine.retried import Retried
 from evalengine.engine.states import IllegalFactError
 from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
 from evalengine.errors import EngineError
@@ -26,7 +26,6 @@ from evalengine.results import Status
 from evalengine.settings import RunSettings
 from evalengine.wire import RunKey
 
-DEFAULT_TIMEOUT_S = 300.0
 _BACK_OFF_S = 0.05
 _LONGEST_BACK_OFF_S = 1.0
 _LOOK_FOR_STARTS_S = 0.2
@@ -83,8 +82,9 @@ class Execution:
         """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._retried = Retried()
         self._is_to_tell = False
-        self._scheduler = _scheduler(plan, settings, ready, set(pool.workers) - ready, next_worker)
+        self._scheduler = scheduler_for(plan, settings, ready, set(pool.workers) - ready, next_worker)
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
@@ -95,6 +95,8 @@ class Execution:
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
             commands.Settle: self._settle,
+            commands.Retry: self._retry,
+            commands.Stand: self._stand,
             commands.Requeue: self._requeue,
             commands.ReportLoss: self._report_loss,
             commands.AnnounceStop: self._announce_stop,
@@ -281,6 +283,7 @@ class Execution:
                 payload=case.payload,
                 standby=command.standby,
                 taken=self._taken.get(worker, 0),
+                earlier=self._retried.earlier(key),
             ),
         )
 
@@ -301,12 +304,15 @@ class Execution:
         )
 
     def _accept(self, command: commands.Accept) -> None:
-        received = self._received.pop(command.key)
-        self._tell_verdict(command.key, received, command.worker)
+        self._tell_verdict(command.key, self._received.pop(command.key), command.worker)
 
     def _settle(self, command: commands.Settle) -> None:
+        self._tell_verdict(command.key, self._given_by_engine(command), command.worker)
+
+    def _given_by_engine(self, command: commands.Settle) -> Received:
         key, worker = command.key, command.worker
         result = verdict_without_worker(self._plan, key, command.status, command.reason)
+        result.earlier_attempts = self._retried.earlier(key)
         running = self._running.get(worker, {}).pop(key, None) if worker is not None else None
         if running is not None:
             result.worker = worker
@@ -314,7 +320,20 @@ class Execution:
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
             result.traceback = self._traces.last_words(worker) or None
-        self._tell_verdict(key, encoded(result), worker)
+        return encoded(result)
+
+    def _retry(self, command: commands.Retry) -> None:
+        verdict = command.verdict
+        if isinstance(verdict, commands.Accept):
+            received = self._received.pop(verdict.key)
+        else:
+            received = self._given_by_engine(verdict)
+        self._emit(
+            self._retried.add(verdict.key, self._plan.entries[verdict.key.case].label, received, verdict.worker)
+        )
+
+    def _stand(self, command: commands.Stand) -> None:
+        self._tell_verdict(command.key, *self._retried.standing(command.key))
 
     def _settle_skipped(self) -> None:
         for place, entry in enumerate(self._plan.entries):
@@ -363,37 +382,3 @@ class Execution:
     def _end(self, _: commands.EndRun) -> None:
         if not self._over.done():
             self._over.set_result(self._status)
-
-
-def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:
-    if settings.timeout_s is not None:
-        return settings.timeout_s
-    return plan.files[entry.file].spec.timeout_s or DEFAULT_TIMEOUT_S
-
-
-def _scheduler(
-    plan: Plan, settings: RunSettings, ready: set[int], starting: set[int], next_worker: int
-) -> Scheduler:
-    tasks = [
-        Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
-        for place, entry in enumerate(plan.entries)
-        if entry.case.skip is None
-    ]
-    caps = {
-        number: file.spec.max_concurrency
-        for number, file in plan.files.items()
-        if file.spec.max_concurrency is not None
-    }
-    limits = Limits(
-        budget=settings.max_concurrency,
-        workers=settings.workers,
-        max_failures=settings.max_failures,
-        file_caps=caps,
-    )
-    return Scheduler(
-        tasks,
-        limits,
-        ready_workers=sorted(ready),
-        starting_workers=sorted(starting),
-        next_worker=next_worker,
-    )

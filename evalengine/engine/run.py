@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import msgspec
 
 from evalengine import events, wire
-from evalengine.engine.execution import DEFAULT_TIMEOUT_S, Execution
+from evalengine.engine.execution import Execution
+from evalengine.engine.limits import DEFAULT_TIMEOUT_S
 from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
 from evalengine.engine.planning import Keeps, Plan, make_plan, require_cases
 from evalengine.engine.pool import Pool

@@ -16,6 +16,7 @@ from evalengine.events import (
     CaseFinished,
     CasePlanned,
     CaseRequeued,
+    CaseRetried,
     CaseStarted,
     FileDiscovered,
     FileErrored,
@@ -82,6 +83,7 @@ class Console:
             PlanCompleted: self._plan_completed,
             CaseStarted: self._case_started,
             CaseRequeued: self._case_requeued,
+            CaseRetried: self._case_retried,
             WorkerLost: self._worker_lost,
             Noticed: lambda event: self._say("notice", event.text),
             RunStopping: lambda event: self._say("stopping", event.reason),
@@ -157,6 +159,11 @@ class Console:
 
     def _case_requeued(self, _event: CaseRequeued) -> None:
         self._running -= 1
+
+    def _case_retried(self, event: CaseRetried) -> None:
+        self._running -= event.worker is not None
+        for line in self._lines.retried(event):
+            self._out.line(line)
 
     def _worker_lost(self, event: WorkerLost) -> None:
         running = f" while running {', '.join(event.in_flight)}" if event.in_flight else ""

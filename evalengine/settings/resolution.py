@@ -32,6 +32,7 @@ _DEFAULTS: dict[str, Any] = {
     "parallel": False,
     "max_concurrency": 4,
     "fail_on_any": False,
+    "retries": 0,
     "report": True,
     "timestamp_files": True,
 }
@@ -42,6 +43,7 @@ _PICKED_AS_THEY_ARE = (
     "threshold",
     "fail_on_any",
     "timeout_s",
+    "retries",
     "limit",
     "report",
     "timestamp_files",

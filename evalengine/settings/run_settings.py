@@ -23,6 +23,7 @@ class CommandLine(Record, kw_only=True):
     fail_on_any: bool | None = None
     timeout: float | None = None
     """Seconds."""
+    retries: int | None = None
     max_failures: int | None = None
     fail_fast: bool | None = None
     keyword: str | None = None
@@ -70,6 +71,8 @@ class RunSettings(Record, kw_only=True):
     fail_on_any: bool = False
     timeout_s: float | None = None
     """None where nobody set it: the file's own, else 300 s."""
+    retries: int = 0
+    """How often a case runs again after error, timeout or crashed."""
     max_failures: int | None = None
     """Stop after this many cases that did not pass; 1 is fail-fast."""
     keyword: str | None = None

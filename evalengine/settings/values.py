@@ -70,6 +70,7 @@ SETTINGS = (
     Setting("max_concurrency", "--max-concurrency", "max_concurrency", int, _AT_LEAST_ONE),
     Setting("workers", "--workers", "workers", int, _AT_LEAST_ONE),
     Setting("timeout_s", "--timeout", "timeout", float, _SECONDS),
+    Setting("retries", "--retries", "retries", int, _NOT_NEGATIVE),
     Setting("fail_fast", "--fail-fast", "fail_fast", bool),
     Setting("max_failures", "--max-failures", "max_failures", int, _AT_LEAST_ONE),
     Setting("limit", "--limit", "", int, _AT_LEAST_ONE),

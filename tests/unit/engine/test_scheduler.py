@@ -16,8 +16,10 @@ from evalengine.engine.commands import (
     Release,
     ReportLoss,
     Requeue,
+    Retry,
     Settle,
     Spawn,
+    Stand,
     Withdraw,
 )
 from evalengine.engine.facts import (
@@ -37,9 +39,10 @@ from evalengine.engine.scheduler import IllegalFactError, Limits, Scheduler, Tas
 from evalengine.results import Status
 from evalengine.wire import RunKey
 
-PASSED, FAILED, TIMEOUT, CRASHED, NOT_RUN = (
+PASSED, FAILED, ERROR, TIMEOUT, CRASHED, NOT_RUN = (
     Status.PASSED,
     Status.FAILED,
+    Status.ERROR,
     Status.TIMEOUT,
     Status.CRASHED,
     Status.NOT_RUN,
@@ -183,6 +186,65 @@ def test_counts_add_up():
     counts = run.scheduler.counts()
     assert counts[:4] == (1, 0, 2, 1)
     assert counts.verdicts[FAILED] == 1
+
+
+# Retries
+
+
+def test_a_case_that_ended_in_error_runs_again_as_often_as_it_may():
+    run = Run(1, retries=2)
+    assert run.finish(0, 0, ERROR) == [Retry(Accept(0, key(0), ERROR)), Dispatch(0, key(0, 2), 0)]
+    assert run.finish(0, 0, ERROR, attempt=2) == [Retry(Accept(0, key(0, 2), ERROR)), Dispatch(0, key(0, 3), 0)]
+    assert run.finish(0, 0, ERROR, attempt=3)[0] == Accept(0, key(0, 3), ERROR)
+    assert run.scheduler.counts().verdicts[ERROR] == 1
+
+
+@pytest.mark.parametrize("status", [PASSED, FAILED, Status.SKIPPED])
+def test_what_is_neither_error_nor_timeout_nor_crash_does_not_run_again(status):
+    assert Run(1, retries=2).finish(0, 0, status)[0] == Accept(0, key(0), status)
+
+
+def test_a_case_that_passes_after_a_retry_has_passed():
+    run = Run(1, retries=2)
+    run.finish(0, 0, TIMEOUT)
+    assert verdicts(run.finish(0, 0, PASSED, attempt=2)) == [(0, PASSED)]
+
+
+def test_a_case_that_killed_its_worker_runs_again_alone():
+    run = Run(2, budget=1, retries=1)
+    run.start(0, 0)
+    assert [type(command) for command in run.lose(0)] == [Retry, Spawn]
+    assert run.last[1].alone
+    assert of(Dispatch, run.tell(WorkerReady(1))) == [Dispatch(1, key(0, 2), 0)]
+    run.start(1, 0, attempt=2)
+    assert verdicts(run.lose(1)) == [(0, CRASHED)]
+
+
+def test_nothing_runs_again_once_the_run_stops_and_the_last_verdict_stands():
+    run = Run(2, budget=2, retries=1)
+    run.start(0, 0, 1)
+    run.finish(0, 0, ERROR)
+    run.tell(StopRequested("Ctrl-C"))
+    assert verdicts(run.finish(0, 1, ERROR)) == [(1, ERROR)]
+    assert verdicts(run.finish(0, 0, ERROR, attempt=2)) == [(0, ERROR)]
+
+
+def test_a_case_that_waits_for_its_retry_when_the_run_stops_keeps_its_verdict():
+    run = Run(2, retries=1, max_failures=9)
+    run.start(0, 0)
+    run.lose(0)
+    assert run.tell(StopRequested("Ctrl-C"))[1:] == [
+        Release(1),
+        Stand(key(0), CRASHED),
+        Settle(key(1), NOT_RUN, "Ctrl-C"),
+        EndRun(),
+    ]
+
+
+def test_only_the_last_attempt_counts_against_a_limit_of_failures():
+    run = Run(3, retries=1, max_failures=1)
+    assert of(AnnounceStop, run.finish(0, 0, ERROR)) == []
+    assert len(of(AnnounceStop, run.finish(0, 0, ERROR, attempt=2))) == 1
 
 
 # Standing by

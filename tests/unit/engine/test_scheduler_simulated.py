@@ -1,7 +1,7 @@
 """The scheduler against simulated shells: random plans, random workers, random order of what happens."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from random import Random
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalengine.engine import facts
+from evalengine.engine import commands, facts
 from evalengine.engine.scheduler import IllegalFactError, Limits, Scheduler, Task
 from evalengine.results import Status
 from evalengine.wire import RunKey
@@ -55,12 +55,13 @@ class World:
         self.gone = []
         self.in_flight = {}
         self.finished_early = set()
+        self.retried = defaultdict(list)
         self.verdicts = {}
         self.attempts = Counter()
         self.starts = []
         self.suspects = set()
         self.reported = []
-        self.over = self.stopping = self.failed = False
+        self.over = self.stopping = self.failed = self.stood = False
         self.obey(self.scheduler.start(self.now))
 
     # What the scheduler decides
@@ -147,6 +148,26 @@ class World:
 
     def do_accept(self, command):
         self.land(command.key, command.status)
+
+    def do_retry(self, command):
+        verdict = command.verdict
+        assert not self.stopping
+        assert verdict.status in (Status.ERROR, Status.TIMEOUT, Status.CRASHED)
+        assert verdict.key[:2] not in self.verdicts
+        self.in_flight.pop(verdict.key[:2], None)
+        self.retried[verdict.key.case].append(verdict.status)
+        assert len(self.retried[verdict.key.case]) <= self.limits.retries
+        # One that a loss was blamed on runs alone.
+        if isinstance(verdict, commands.Settle):
+            self.suspects.add(verdict.key.case)
+        else:
+            self.suspects.discard(verdict.key.case)
+
+    def do_stand(self, command):
+        assert self.stopping
+        assert command.status is self.retried[command.key.case][-1]
+        self.stood = True
+        self.verdicts[command.key[:2]] = command.status
 
     def do_settle(self, command):
         assert command.status in (Status.TIMEOUT, Status.CRASHED, Status.NOT_RUN)
@@ -302,6 +323,7 @@ def worlds(draw, behaviours=tuple(EXPECTED), warm=True):
     limits = Limits(
         budget=draw(st.integers(1, 6)),
         workers=workers,
+        retries=draw(st.integers(0, 2)),
         file_caps=draw(st.just({}) | st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3)),
     )
     random = draw(st.randoms(use_true_random=False))
@@ -332,10 +354,13 @@ def test_each_case_gets_its_own_verdict_whatever_its_neighbours_do(world):
     run_fairly(world)
     assert not world.failed
     for task in world.tasks:
-        assert world.verdicts[task.case, 0] is EXPECTED[world.behaviours[task.case]]
+        expected = EXPECTED[world.behaviours[task.case]]
+        assert world.verdicts[task.case, 0] is expected
+        failures = world.limits.retries if expected in (Status.TIMEOUT, Status.CRASHED) else 0
+        assert world.retried[task.case] == [expected] * failures
 
 
-@given(worlds(behaviours=("passes", "fails", "yields")))
+@given(worlds(behaviours=("passes", "fails")))
 @settings(max_examples=100, deadline=None)
 def test_nothing_runs_twice_where_nothing_is_lost(world):
     run_fairly(world)
@@ -422,15 +447,16 @@ class Chaos(World):
     st.integers(1, 6),
     st.integers(1, 4),
     st.sampled_from([None, 1, 3]),
+    st.integers(0, 2),
     st.just({}) | st.dictionaries(st.integers(0, 2), st.integers(1, 3)),
     st.sampled_from([None, facts.StopRequested("Ctrl-C"), facts.StopNowRequested("Ctrl-C twice")]),
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=400, deadline=None)
 def test_every_case_gets_one_verdict_and_the_run_ends_whatever_happens(
-    behaviours, budget, workers, max_failures, caps, stop, random
+    behaviours, budget, workers, max_failures, retries, caps, stop, random
 ):
-    limits = Limits(budget=budget, workers=workers, max_failures=max_failures, file_caps=caps)
+    limits = Limits(budget=budget, workers=workers, max_failures=max_failures, retries=retries, file_caps=caps)
     files = [random.randrange(3) for _ in behaviours]
     world = Chaos(behaviours, files, limits, random, warm=random.randrange(workers + 1))
     for _ in range(60):
@@ -460,4 +486,4 @@ def test_workers_that_never_get_ready_fail_the_engine(world):
         else:
             world.pass_time()
     waiting = [status for status in world.verdicts.values() if status is Status.NOT_RUN]
-    assert world.failed == bool(waiting)
+    assert world.failed == (bool(waiting) or world.stood)
