@@ -31,6 +31,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = 75.0
     """How long a worker may take to be ready, and then to start one of the attempts it was sent. Longer than the
     60 s that a worker gives to the import of a file, so that the worker can say which file it was."""
+    single_use: bool = False
+    """Whether each attempt gets a fresh worker of its own."""
     retries: int = 0
     """How often a case may run again after an attempt that ended in error, timeout or crashed."""
     max_failures: int | None = None

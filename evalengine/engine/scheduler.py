@@ -79,7 +79,9 @@ class Scheduler:
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
         self._suspects: deque[int] = deque()
         self._ledger = Ledger(tasks, limits.retries)
-        self._fleet = Fleet(limits.workers, most_in_flight(tasks, limits), next_worker)
+        self._fleet = Fleet(
+            limits.workers, most_in_flight(tasks, limits), next_worker, single_use=limits.single_use
+        )
         self._fleet.take_over(ready_workers, WorkerState.READY)
         self._fleet.take_over(starting_workers, WorkerState.STARTING)
         self._standby = Standby(tasks, limits, self._line, self._fleet, self._ledger)

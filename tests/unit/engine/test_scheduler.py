@@ -247,6 +247,33 @@ def test_only_the_last_attempt_counts_against_a_limit_of_failures():
     assert len(of(AnnounceStop, run.finish(0, 0, ERROR, attempt=2))) == 1
 
 
+# A fresh worker for each case
+
+
+def test_each_case_gets_a_worker_that_has_run_nothing():
+    run = Run(2, single_use=True, ready=0)
+    assert run.last == [Spawn(0)]
+    assert run.tell(WorkerReady(0)) == [Dispatch(0, key(0), 0)]
+    run.start(0, 0)
+    assert run.finish(0, 0) == [Accept(0, key(0), PASSED), Release(0), Spawn(1)]
+    assert run.tell(WorkerReady(1)) == [Dispatch(1, key(1), 0)]
+    run.start(1, 1)
+    assert run.finish(1, 1) == [Accept(1, key(1), PASSED), Release(1), EndRun()]
+
+
+def test_workers_of_discovery_are_not_fresh():
+    assert Run(2, single_use=True, ready=1).last == [Release(0), Spawn(1)]
+
+
+def test_as_many_fresh_workers_live_as_may():
+    run = Run(9, budget=4, workers=2, single_use=True, ready=0)
+    assert of(Spawn, run.last) == [Spawn(0), Spawn(1)]
+    assert of(Dispatch, run.tell(WorkerReady(0), WorkerReady(1))) == [
+        Dispatch(0, key(0), 0),
+        Dispatch(1, key(1), 0),
+    ]
+
+
 # Standing by
 
 

@@ -107,7 +107,7 @@ class World:
         assert key.attempt == self.attempts[key.case]
         assert process.alone == (key.case in self.suspects)
         process.dispatches += 1
-        assert not (process.alone and process.dispatches > 1)
+        assert not ((process.alone or self.limits.single_use) and process.dispatches > 1)
         if command.standby:
             assert not process.alone
             assert not process.asked_back
@@ -225,6 +225,8 @@ class World:
             and in_files[task.file] < self.limits.file_caps.get(task.file, self.limits.budget)
         ]
         shared = [process for process in self.processes.values() if not process.alone]
+        if self.limits.single_use:
+            shared = [process for process in shared if not process.dispatches]
         ready = [process for process in shared if process.ready and not process.killed]
         if eligible and ready:
             assert all(process.sent for process in ready), "a worker idles while a case waits"
@@ -324,6 +326,7 @@ def worlds(draw, behaviours=tuple(EXPECTED), warm=True):
         budget=draw(st.integers(1, 6)),
         workers=workers,
         retries=draw(st.integers(0, 2)),
+        single_use=draw(st.booleans()),
         file_caps=draw(st.just({}) | st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3)),
     )
     random = draw(st.randoms(use_true_random=False))
