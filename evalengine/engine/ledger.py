@@ -60,13 +60,20 @@ class Ledger:
     def conclude(
         self, index: int, verdict: Accept | Settle, *, blamed: bool, may_retry: bool
     ) -> tuple[list[Command], bool]:
-        """Take an attempt's verdict; return what is to be done, and whether the task waits again."""
+        """Take an attempt's verdict; return what is to be done, and whether the task waits again.
+
+        ``blamed`` is said of one whose worker was lost with it.
+        """
         failed = self._failed.get(index, [])
         if may_retry and verdict.status in ERROR_STATUSES and len(failed) < self._retries:
             self._failed[index] = [*failed, (verdict.key, verdict.status)]
             self._next_attempts[index] = verdict.key.attempt + 1
             return [Retry(verdict), *self._close(index, blamed=blamed)], True
         return [verdict, *self._record(index, verdict.status, blamed=blamed)], False
+
+    def cleared_by(self, index: int) -> list[int]:
+        """Return the tasks that nobody suspects any more, now that this one lost its worker alone."""
+        return self._incidents.convict(index)
 
     def give_up(self, index: int, reason: str) -> list[Command]:
         """Settle a task that will not run any more: by what its last attempt came to, if there was one."""
@@ -86,5 +93,5 @@ class Ledger:
     def _close(self, index: int, *, blamed: bool) -> list[Command]:
         """Close what the task was suspected of; a loss that turned out to be nobody's is reported."""
         self._unstarted_losses.pop(index, None)
-        report = self._incidents.close(index, blamed=blamed)
+        report = None if blamed else self._incidents.acquit(index)
         return [] if report is None else [report]

@@ -33,7 +33,6 @@ being to blame, fail the engine, once nothing is in flight that may yet go on.
 nothing is in flight any more. ``StopNowRequested`` cancels what runs, too.
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
@@ -54,6 +53,7 @@ from evalengine.engine.states import (
     WorkerState,
     WorkerStep,
 )
+from evalengine.engine.suspects import Suspects
 from evalengine.engine.waiting import WaitingLine
 from evalengine.results import Status
 from evalengine.wire import RunKey
@@ -77,7 +77,7 @@ class Scheduler:
         self._tasks = tasks
         self._limits = limits
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
-        self._suspects: deque[int] = deque()
+        self._suspects = Suspects(self._line)
         self._ledger = Ledger(tasks, limits.retries)
         self._fleet = Fleet(
             limits.workers, most_in_flight(tasks, limits), next_worker, single_use=limits.single_use
@@ -271,7 +271,7 @@ class Scheduler:
         self._ledger.came_to_nothing(attempt.index, attempt.key, incident if alone else None)
         self._commands.append(commands.Requeue(attempt.key, f"its worker was lost: {incident.cause}", alone))
         if alone:
-            self._suspects.append(attempt.index)
+            self._suspects.add(attempt.index)
         else:
             self._line.add(attempt.index)
 
@@ -279,8 +279,10 @@ class Scheduler:
         """Give a case its verdict, or let it run again; one that was blamed for a loss, alone."""
         decided, again = self._ledger.conclude(index, verdict, blamed=blamed, may_retry=not self._stop_reason)
         self._commands += decided
+        if blamed:
+            self._suspects.clear(self._ledger.cleared_by(index))
         if again:
-            (self._suspects.append if blamed else self._line.add)(index)
+            (self._suspects if blamed else self._line).add(index)
 
     def _take_off(self, attempt: Attempt) -> None:
         """Free the slot of an attempt."""
@@ -318,12 +320,10 @@ class Scheduler:
 
     def _send_suspect(self, now: float) -> bool:
         """Send a suspect to a worker of its own, if there is one and a slot of its file."""
-        worker = self._fleet.own() if self._suspects else None
-        index = next((index for index in self._suspects if self._line.has_room(index)), None)
+        worker = self._fleet.own()
+        index = self._suspects.take() if worker is not None else None
         if worker is None or index is None:
             return False
-        self._suspects.remove(index)
-        self._line.enter(index)
         self._send(index, worker, now)
         return True
 
@@ -388,8 +388,7 @@ class Scheduler:
             self._stop_reason = f"{self._deaths} workers in a row died before any case started"
             self._commands.append(commands.FailEngine(self._stop_reason))
         if self._stop_reason is not None:
-            waiting = sorted([*self._line.drain(), *self._suspects])
-            self._suspects.clear()
+            waiting = sorted([*self._line.drain(), *self._suspects.drain()])
             self._commands += chain.from_iterable(self._ledger.give_up(each, self._stop_reason) for each in waiting)
         if self._waits():
             return

@@ -274,6 +274,35 @@ def test_as_many_fresh_workers_live_as_may():
     ]
 
 
+# Who is cleared
+
+
+def test_the_other_suspects_of_a_loss_are_cleared_by_the_one_that_dies_again():
+    run = Run(3, budget=3)
+    run.start(0, 0, 1, 2)
+    run.lose(0)
+    run.tell(WorkerReady(1))
+    run.start(1, 0, attempt=2)
+    assert verdicts(run.lose(1)) == [(0, CRASHED)]
+    assert of(Spawn, run.last) == [Spawn(2)]
+    assert of(Dispatch, run.tell(WorkerReady(2))) == [Dispatch(2, key(1, 2), 0), Dispatch(2, key(2, 2), 0)]
+
+
+def test_a_suspect_that_is_cleared_while_it_runs_alone_keeps_its_result():
+    run = Run(4, budget=4, workers=2, ready=2)
+    run.start(0, 0, 2)
+    run.start(1, 1, 3)
+    run.finish(1, 1)
+    run.finish(1, 3)
+    run.lose(0)
+    run.tell(*(WorkerReady(command.worker) for command in of(Spawn, run.last)))
+    suspected = {command.key.case: command.worker for command in of(Dispatch, run.last)}
+    run.tell(*(AttemptStarted(worker, key(case, 2)) for case, worker in suspected.items()))
+    assert verdicts(run.lose(suspected[0])) == [(0, CRASHED)]
+    assert verdicts(run.finish(suspected[2], 2, attempt=2)) == [(2, PASSED)]
+    assert of(ReportLoss, run.last) == []
+
+
 # Standing by
 
 

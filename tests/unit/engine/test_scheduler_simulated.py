@@ -56,6 +56,9 @@ class World:
         self.in_flight = {}
         self.finished_early = set()
         self.retried = defaultdict(list)
+        self.loss = set()
+        self.groups = {}
+        """By case, the suspects of the loss that it is suspected of."""
         self.verdicts = {}
         self.attempts = Counter()
         self.starts = []
@@ -159,9 +162,11 @@ class World:
         assert len(self.retried[verdict.key.case]) <= self.limits.retries
         # One that a loss was blamed on runs alone.
         if isinstance(verdict, commands.Settle):
+            self.clear_others(verdict.key.case)
             self.suspects.add(verdict.key.case)
         else:
             self.suspects.discard(verdict.key.case)
+            self.groups.pop(verdict.key.case, set()).discard(verdict.key.case)
 
     def do_stand(self, command):
         assert self.stopping
@@ -171,7 +176,17 @@ class World:
 
     def do_settle(self, command):
         assert command.status in (Status.TIMEOUT, Status.CRASHED, Status.NOT_RUN)
+        if command.status is not Status.NOT_RUN:
+            self.clear_others(command.key.case)
         self.land(command.key, command.status)
+
+    def clear_others(self, case):
+        """One that lost its own worker, too, is the guilty one: the others wait in line, but for those that run."""
+        others = self.groups.pop(case, set()) - {case}
+        for other in others:
+            del self.groups[other]
+            if (other, 0) not in self.in_flight:
+                self.suspects.discard(other)
 
     def land(self, key, status):
         assert key[:2] not in self.verdicts
@@ -179,12 +194,16 @@ class World:
         self.in_flight.pop(key[:2], None)
         self.verdicts[key[:2]] = status
         self.suspects.discard(key.case)
+        self.groups.pop(key.case, set()).discard(key.case)
 
     def do_requeue(self, command):
         assert not self.stopping
         del self.in_flight[command.key[:2]]
         if command.alone:
             self.suspects.add(command.key.case)
+            if command.key.case not in self.groups:
+                self.groups[command.key.case] = self.loss
+                self.loss.add(command.key.case)
 
     def do_report_loss(self, command):
         assert command.worker in self.gone
@@ -304,6 +323,7 @@ class World:
 
     def lose(self, worker, cause, proven=None):
         self.leave_standby(self.processes.pop(worker))
+        self.loss = set()
         self.gone.append(worker)
         self.tell(facts.WorkerLost(worker, cause, proven))
 
