@@ -4,7 +4,9 @@ The JSON of :class:`EvalCaseResult` is one entry of the report's ``results``; th
 come first, ours after them.
 """
 
+import math
 import time
+from array import array
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
@@ -334,14 +336,15 @@ class EvalSummary(Record, kw_only=True):
 
 
 class Tally:
-    """Counts results one by one, in constant memory but for the tokens of each case."""
+    """Counts results one by one, and keeps of each its tokens and scores."""
 
     def __init__(self) -> None:
         self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
         self.nothing_to_check = 0
         self.flaky = 0
         self._criteria: dict[str, CriterionStats] = {}
-        self._score_sums: dict[str, float] = {}
+        self._scores: dict[str, array[float]] = {}
+        """Kept one by one: their exact sum does not depend on the order that cases end in."""
         self._duration = 0.0
         self._tokens: dict[str, TokenUsage] = {}
         self._usage = [TokenUsage(), TokenUsage(), TokenUsage(), TokenUsage()]
@@ -395,14 +398,13 @@ class Tally:
         if result.error is not None:
             stats.errors += 1
             return
-        scores = self._score_sums
-        scores[result.criterion] = scores.get(result.criterion, 0.0) + result.score
+        self._scores.setdefault(result.criterion, array("d")).append(result.score)
 
     def summary(self, wall_seconds: float = 0.0) -> EvalSummary:
         """Return the numbers so far."""
         for name, stats in self._criteria.items():
             scored = stats.total - stats.errors
-            stats.avg_score = self._score_sums.get(name, 0.0) / scored if scored else 0.0
+            stats.avg_score = math.fsum(self._scores.get(name, ())) / scored if scored else 0.0
             stats.pass_rate = stats.passed / stats.total if stats.total else 0.0
         total, planned = self._usage[0], self.planned
         # Sorted, since results are added in the order they finish in, which is another each time.

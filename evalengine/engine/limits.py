@@ -21,7 +21,7 @@ def scheduler_for(
     tasks = [
         Task(place, 0, entry.file, _timeout_s(settings, plan, entry))
         for place, entry in enumerate(plan.entries)
-        if entry.case.skip is None
+        if entry.case.skip is None and 0 not in entry.kept
     ]
     caps = {
         number: file.spec.max_concurrency

@@ -50,8 +50,9 @@ class CaseLines:
         return f"{event.label}{_repeat(event.repeat, self._repeats)}"
 
     def of(self, event: CaseFinished, result: EvalCaseResult | None) -> Iterator[str]:
-        """Yield the lines of a finished case: none with ``-q``; what did not run is told with ``-v`` only."""
-        if self._verbosity < 0 or (event.status == Status.NOT_RUN and self._verbosity == 0):
+        """Yield the lines of a finished case: none with ``-q``; what did not run, or not now, with ``-v`` only."""
+        is_old = event.kept or event.status == Status.NOT_RUN
+        if self._verbosity < 0 or (is_old and self._verbosity == 0):
             return
         flaky = f"  {self._paint('flaky', YELLOW)}" if result is not None and result.flaky else ""
         yield f"{self._begun(event)}  {event.duration_s:.2f}s{flaky}"

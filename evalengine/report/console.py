@@ -146,7 +146,8 @@ class Console:
         self._lines.planned = event.planned
         if self._verbosity >= 0:
             where = f" in {one_line(self._folder)}" if self._folder else ""
-            self._out.line(f"{self._lines.found()}{where}{_deselected(event.deselected)}")
+            counts = f"{_deselected(event.deselected)}{_kept(event.kept)}"
+            self._out.line(f"{self._lines.found()}{where}{counts}")
             for line in criteria_lines(self._files, whole=self._verbosity > 0):
                 self._out.line(line)
             self._out.line()
@@ -171,7 +172,7 @@ class Console:
 
     def _case_finished(self, event: CaseFinished, result: EvalCaseResult | None) -> None:
         self._done += 1
-        self._running -= event.worker is not None
+        self._running -= event.worker is not None and not event.kept
         if result is None and (self._verbosity > 0 or event.status not in (Status.PASSED, Status.NOT_RUN)):
             result = _decode_result(event.result)
         for line in self._lines.of(event, result):
@@ -221,6 +222,10 @@ class Console:
     def _title(self, text: str) -> None:
         self._out.line(self._paint(text, BOLD))
         self._out.line()
+
+
+def _kept(count: int) -> str:
+    return f", {count} with a verdict already" if count else ""
 
 
 def _deselected(count: int) -> str:

@@ -42,6 +42,9 @@ class CommandLine(Record, kw_only=True):
     progress: bool | None = None
     color: str | None = None
     """``auto``, ``always`` or ``never``."""
+    resume: str | None = None
+    """The run to continue: an id, the beginning of one, or ``last``."""
+    last_failed: bool = False
 
 
 class RunSettings(Record, kw_only=True):
@@ -92,6 +95,14 @@ class RunSettings(Record, kw_only=True):
     """None: where standard error is a terminal."""
     color: bool | None = None
     """None: where the stream is a terminal."""
+    keep_runs: int = 50
+    """How many runs that are over keep their journals."""
+    only: list[str] | None = None
+    """The labels of the cases to choose from; None for all."""
+    command: CommandLine = msgspec.field(default_factory=CommandLine)
+    """What these settings were made of, for whoever continues the run: its order drawn, its folders absolute."""
+    cwd: Path | None = None
+    """What targets are relative to."""
     sources: dict[str, str] = msgspec.field(default_factory=dict)
     """Setting to ``command line``, ``argument``, ``agentflow.json``, ``environment`` or ``default``."""
     notices: list[str] = msgspec.field(default_factory=list)

@@ -78,6 +78,7 @@ SETTINGS = (
     Setting("report", "--report", "report", bool),
     Setting("timestamp_files", "--timestamp-files", "timestamp_files", bool),
     Setting("judge_model", "--judge-model", "judge_model", str, _NAME),
+    Setting("keep_runs", "", "keep_runs", int, _AT_LEAST_ONE),
     Setting("sync_agents", "", "sync_agents", str, _SYNC_AGENTS),
 )
 
