@@ -1,4 +1,4 @@
-"""Losses of workers that several attempts may be to blame for, until each suspect has its verdict, or one is guilty."""
+"""Losses that several attempts may be to blame for, until one is guilty or each suspect has its verdict."""
 
 from evalengine.engine.commands import ReportLoss
 from evalengine.wire import RunKey
