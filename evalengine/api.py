@@ -24,33 +24,58 @@ import msgspec
 from evalengine import events
 from evalengine.cases import EvalSet
 from evalengine.config import EvalConfig
+from evalengine.continuing import Start
 from evalengine.engine.boot import INHERITED_MARK
 from evalengine.engine.run import Handover
 from evalengine.errors import EngineError, NoCasesError, UsageError
 from evalengine.events import RunEvent
+from evalengine.journal.runs import Continued
 from evalengine.records import GeneratedId
+from evalengine.rendering import Target, render
+from evalengine.report.outcome import RunOutcome
 from evalengine.report.sink import Sink
 from evalengine.results import EvalCaseResult, EvalReport
-from evalengine.session import RunOutcome, Session
+from evalengine.session import Session
 from evalengine.settings import CommandLine, RunSettings
 from evalengine.targets import EvalFile, find_files
 
 
 def run(
-    settings: RunSettings,
+    start: Start,
     sinks: Sequence[Sink],
     *,
-    cwd: Path,
     signals: bool = True,
     tell_state: Callable[[list[str]], None] | None = None,
 ) -> RunOutcome:
-    """Run ``agentflow eval`` under settled settings; sinks hear every event.
+    """Run ``agentflow eval`` as :func:`evalengine.continuing.prepare` settled it; sinks hear every event.
 
     ``tell_state`` shows lines to somebody who asked by a signal where the run stands. Raises UsageError for what
     cannot be meant, NoCasesError where there is nothing to run, EngineError where the engine cannot finish.
     """
-    session = Session(settings, sinks, journal_root=settings.root, signals=signals, tell_state=tell_state)
-    return session.perform(lambda: find_files(settings, cwd))
+    settings = start.settings
+    if start.continued is not None and start.only_render:
+        return _rendered(settings, start.continued, sinks)
+    session = Session(
+        settings,
+        sinks,
+        journal_root=settings.root,
+        signals=signals,
+        continued=start.continued,
+        tell_state=tell_state,
+    )
+    return session.perform(lambda: find_files(settings, start.cwd))
+
+
+def _rendered(settings: RunSettings, over: Continued, sinks: Sequence[Sink]) -> RunOutcome:
+    target = Target(
+        folder=settings.output_dir if settings.report else None,
+        timestamped=settings.timestamp_files,
+        settings=settings.described(),
+    )
+    try:
+        return render(over.journal.path, over.past, target, sinks)
+    finally:
+        over.journal.close()
 
 
 # The Python API

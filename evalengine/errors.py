@@ -60,6 +60,12 @@ class RecordingError(EvalEngineError):
     """The journal of a run cannot be read or written."""
 
 
+class UnreadableJournalError(RecordingError):
+    """A journal that is damaged, not ours, or of a newer version; nothing has run."""
+
+    exit_code = ExitCode.USAGE
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which of the known names is meant: ``"; did you mean 'threshold'?"`` or all of them."""
     known = list(known)

@@ -11,8 +11,6 @@ from evalengine.results import Status
 
 _wall_clock = time.time
 
-JOURNAL_VERSION = 1
-
 
 class _Event(msgspec.Struct, tag_field="type", tag=True, kw_only=True, omit_defaults=True):
     at: float = msgspec.field(default_factory=_wall_clock)
@@ -20,14 +18,24 @@ class _Event(msgspec.Struct, tag_field="type", tag=True, kw_only=True, omit_defa
 
 
 class RunStarted(_Event, kw_only=True):
-    """The first event: which run, of what, under which settings."""
+    """The first event of a run, and of each part that continues it: which run, of what, under which settings."""
 
     run_id: str
     root: str
     settings: dict[str, object]
     """Name to ``{"value", "source"}`` of each setting."""
     engine_version: str
-    journal_version: int = JOURNAL_VERSION
+    part: int = 1
+    """Counts on each time the run is continued."""
+    began_at: float | None = None
+    """When the first part began, where this one continues a run."""
+    pid: int | None = None
+    command: dict[str, object] = {}
+    """What the command line said, for the part that continues this one."""
+    cwd: str = ""
+    """What targets are relative to."""
+    only: list[str] | None = None
+    """The labels that --last-failed came to."""
 
 
 class FileDiscovered(_Event, kw_only=True):
@@ -83,6 +91,8 @@ class PlanCompleted(_Event, kw_only=True):
     eval_set_id: str
     eval_set_name: str
     config_used: dict[str, object] = {}
+    kept: int = 0
+    """How many have a verdict of an earlier part of the run, and do not run again."""
 
 
 class WorkerStarted(_Event, kw_only=True):
@@ -127,6 +137,19 @@ class CaseRequeued(_Event, kw_only=True):
     reason: str
 
 
+class CaseRetried(_Event, kw_only=True):
+    """An attempt ended in error, timeout or crashed, and the case runs again."""
+
+    case: int
+    repeat: int
+    attempt: int
+    label: str
+    status: Status
+    duration_s: float
+    worker: int | None = None
+    error: str = ""
+
+
 class CaseFinished(_Event, kw_only=True):
     """A case has its verdict. ``result`` is the JSON of an EvalCaseResult."""
 
@@ -137,8 +160,24 @@ class CaseFinished(_Event, kw_only=True):
     status: Status
     duration_s: float
     worker: int | None = None
+    kept: bool = False
+    """Whether it is told again from the journal: an earlier part of the run gave the verdict."""
     result: msgspec.Raw
     """Last, so that the journal knows where in its line it stands."""
+
+
+class CaseKept(_Event, kw_only=True):
+    """What the journal writes of a kept verdict: where in the same file its result stands."""
+
+    case: int
+    repeat: int
+    attempt: int
+    label: str
+    status: Status
+    duration_s: float
+    worker: int | None = None
+    offset: int
+    length: int
 
 
 class Noticed(_Event, kw_only=True):
@@ -154,13 +193,17 @@ class RunStopping(_Event, kw_only=True):
 
 
 class RunFinished(_Event, kw_only=True):
-    """The last event: every planned case has its verdict."""
+    """The last event of a part: every planned case has its verdict."""
 
     status: str
     """``complete``, ``stopped``, ``interrupted`` or ``incomplete``."""
     exit_code: int
     wall_seconds: float
+    """Of all parts together."""
     reason: str = ""
+    counts: dict[str, int] = {}
+    """How many cases have which status."""
+    part: int = 1
 
 
 RunEvent = (
@@ -174,7 +217,9 @@ RunEvent = (
     | WorkerStopped
     | CaseStarted
     | CaseRequeued
+    | CaseRetried
     | CaseFinished
+    | CaseKept
     | Noticed
     | RunStopping
     | RunFinished

@@ -4,7 +4,9 @@ The JSON of :class:`EvalCaseResult` is one entry of the report's ``results``; th
 come first, ours after them.
 """
 
+import math
 import time
+from array import array
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
@@ -172,6 +174,17 @@ class ExecutionResult(Record, kw_only=True):
         return [call.name for call in self.tool_calls]
 
 
+class EarlierAttempt(Record, kw_only=True):
+    """An attempt at a case that was followed by a retry."""
+
+    attempt: int
+    status: Status
+    error: str | None = None
+    traceback: str | None = None
+    duration_seconds: float = 0.0
+    worker: int | None = None
+
+
 class EvalCaseResult(Record, kw_only=True):
     """The result of a case: exactly one status, and everything that led to it."""
 
@@ -203,6 +216,10 @@ class EvalCaseResult(Record, kw_only=True):
     tags: list[str] = []
     repeat: int = 0
     attempts: int = 1
+    flaky: bool = False
+    """Whether it passed after an attempt that ended in error, timeout or crashed."""
+    earlier_attempts: list[EarlierAttempt] = []
+    """Those attempts. Others, lost with a worker that nobody blames them for, are counted in ``attempts`` only."""
     worker: int | None = None
     started_at: float | None = None
     """Seconds since the epoch; ``duration_seconds`` is measured on the monotonic clock."""
@@ -302,6 +319,8 @@ class EvalSummary(Record, kw_only=True):
     status_counts: dict[str, int] = {}
     nothing_to_check: int = 0
     """Cases that passed because no criterion applied to them."""
+    flaky: int = 0
+    """Cases that passed after a retry."""
     agent_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
     judge_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
     simulator_token_usage: TokenUsage = msgspec.field(default_factory=TokenUsage)
@@ -317,13 +336,15 @@ class EvalSummary(Record, kw_only=True):
 
 
 class Tally:
-    """Counts results one by one, in constant memory but for the tokens of each case."""
+    """Counts results one by one, and keeps of each its tokens and scores."""
 
     def __init__(self) -> None:
         self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
         self.nothing_to_check = 0
+        self.flaky = 0
         self._criteria: dict[str, CriterionStats] = {}
-        self._score_sums: dict[str, float] = {}
+        self._scores: dict[str, array[float]] = {}
+        """Kept one by one: their exact sum does not depend on the order that cases end in."""
         self._duration = 0.0
         self._tokens: dict[str, TokenUsage] = {}
         self._usage = [TokenUsage(), TokenUsage(), TokenUsage(), TokenUsage()]
@@ -347,6 +368,7 @@ class Tally:
     def add(self, result: EvalCaseResult) -> None:
         """Count one result."""
         self.counts[result.status] += 1
+        self.flaky += result.flaky
         self._duration += result.duration_seconds
         ran = result.status in (Status.PASSED, Status.FAILED)
         if ran and not result.criterion_results:
@@ -376,14 +398,13 @@ class Tally:
         if result.error is not None:
             stats.errors += 1
             return
-        scores = self._score_sums
-        scores[result.criterion] = scores.get(result.criterion, 0.0) + result.score
+        self._scores.setdefault(result.criterion, array("d")).append(result.score)
 
     def summary(self, wall_seconds: float = 0.0) -> EvalSummary:
         """Return the numbers so far."""
         for name, stats in self._criteria.items():
             scored = stats.total - stats.errors
-            stats.avg_score = self._score_sums.get(name, 0.0) / scored if scored else 0.0
+            stats.avg_score = math.fsum(self._scores.get(name, ())) / scored if scored else 0.0
             stats.pass_rate = stats.passed / stats.total if stats.total else 0.0
         total, planned = self._usage[0], self.planned
         # Sorted, since results are added in the order they finish in, which is another each time.
@@ -402,6 +423,7 @@ class Tally:
             planned=planned,
             status_counts={status.value: count for status, count in self.counts.items()},
             nothing_to_check=self.nothing_to_check,
+            flaky=self.flaky,
             agent_token_usage=self._usage[1],
             judge_token_usage=self._usage[2],
             simulator_token_usage=self._usage[3],

@@ -60,6 +60,26 @@ class Selection:
         return NoCasesError(f"No eval cases selected: {' with '.join(said)} keeps none of {cases}{hint}")
 
 
+class Chosen(Selection):
+    """Keeps, of what a selection keeps, the cases with these labels."""
+
+    def __init__(self, labels: Iterable[str], keyword: str | None = None, tags: Sequence[str] = ()) -> None:
+        """Compile the selection, and narrow it down to the labels."""
+        super().__init__(keyword, tags)
+        self._labels: frozenset[str] | None = frozenset(labels)
+
+    def keeps(self, label: str, set_name: str, tags: Sequence[str]) -> bool:
+        """Tell whether a case is selected."""
+        return (self._labels is None or label in self._labels) and super().keeps(label, set_name, tags)
+
+    def widen(self) -> str:
+        """Keep all that the selection keeps, and return why."""
+        count = len(self._labels or ())
+        self._labels = None
+        those = "the case that did not pass is" if count == 1 else f"the {count} cases that did not pass are"
+        return f"--last-failed: {those} not among the cases found: no choice is made"
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text

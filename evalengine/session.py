@@ -2,71 +2,36 @@
 
 import asyncio
 import gc
+import os
 import re
 import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from datetime import datetime
 from pathlib import Path
-
-import msgspec
 
 from evalengine import events
 from evalengine._version import __version__
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.run import Engine, Handover
-from evalengine.errors import EngineError, ExitCode
-from evalengine.events import RunEvent
-from evalengine.journal import Journal
-from evalengine.report.files import release, report_paths
+from evalengine.engine.unread import adopt_unread
+from evalengine.errors import EngineError, ExitCode, NoCasesError, UsageError
+from evalengine.journal import Journal, Past
+from evalengine.journal.replay import earlier_events
+from evalengine.journal.runs import Continued, prune
+from evalengine.report.order import CollectionOrder
+from evalengine.report.outcome import RunOutcome
+from evalengine.report.pair import ReportsError, write_pair
 from evalengine.report.sink import Sink
-from evalengine.report.summary import RunDocument, RunFold
-from evalengine.results import EvalCaseResult
-from evalengine.selection import Selection
-from evalengine.settings import RunSettings
+from evalengine.report.summary import RunFold
+from evalengine.selection import Chosen, Selection
+from evalengine.settings import RunSettings, as_recorded
 from evalengine.signals import Signals
 from evalengine.targets import EvalFile
 
 _ROUGE = re.compile(rb"rouge|quick_check|comprehensive", re.IGNORECASE)
 """What an eval file says that has ROUGE judge, itself or by a preset."""
-
-
-class RunOutcome(msgspec.Struct):
-    """How a run ended."""
-
-    exit_code: int
-    document: RunDocument
-    report_paths: list[Path] = []
-    collected: list[str] = []
-    """Labels in the order they would run, where the run only collects."""
-    problem: str | None = None
-    """Why reports are missing, where they are; the exit code says so, too."""
-    told: list[str] = []
-    """Faults of our own that cost nothing but what was told of the run."""
-
-
-class _Order:
-    """The sink that remembers the order of collection, for reports."""
-
-    def __init__(self) -> None:
-        self._planned: list[tuple[int, int, int]] = []
-        self.labels: list[str] = []
-
-    @property
-    def keys(self) -> list[tuple[int, int]]:
-        """The (case, repeat) of each result, in the order of collection, also where another order ran."""
-        return [(case, repeat) for _, case, repeats in sorted(self._planned) for repeat in range(repeats)]
-
-    def handle(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:  # noqa: ARG002
-        """Note each planned case."""
-        if isinstance(event, events.CasePlanned):
-            self.labels.append(event.label)
-            self._planned.append((event.collected, event.case, event.repeats))
-
-    def flush(self) -> None:
-        """Keep nothing back."""
 
 
 class Session:
@@ -80,6 +45,7 @@ class Session:
         journal_root: Path | None,
         handover: Handover | None = None,
         signals: bool = False,
+        continued: Continued | None = None,
         tell_state: Callable[[list[str]], None] | None = None,
     ) -> None:
         """``signals``: the process is ours, and so are its signals; ``tell_state`` shows lines to who asks."""
@@ -90,30 +56,56 @@ class Session:
         self._is_ours = signals
         self._show_state = tell_state
         self._signals = Signals(self)
-        self._journal: Journal | None = None
+        self._continued = continued
+        self._past = continued.past if continued is not None else Past()
         self._engine: Engine | None = None
         self._posted: list[Callable[[], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = time.monotonic()
 
     def perform(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
-        """Run to the end; raises what kept it from starting."""
+        """Run to the end; raises what kept it from starting, and then leaves no trace of the run."""
         with self._signals.installed() if self._is_ours else nullcontext():
             return self._perform_heeded(find)
 
     def _perform_heeded(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
-        files = find()
+        files = self._found(find)
         factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
         # The fork server comes up while the run is prepared.
         factory.warm()
         try:
-            journal = Journal.create(self._journal_root)
+            journal = self._journal()
             try:
                 return asyncio.run(self._perform(files, journal, factory), debug=False)
+            except (UsageError, NoCasesError):
+                journal.withdraw()
+                raise
             finally:
                 journal.close()
+                self._prune()
         finally:
             factory.close()
+
+    def _found(self, find: Callable[[], list[EvalFile]]) -> list[EvalFile]:
+        try:
+            return find()
+        except BaseException:
+            if self._continued is not None:
+                self._continued.journal.close()
+            raise
+
+    def _journal(self) -> Journal:
+        if self._continued is not None:
+            adopt_unread(self._continued.journal, self._past)
+            self._past.forget_plan()
+            return self._continued.journal
+        # What only lists cases is no run that anybody could continue.
+        return Journal.create(None if self.settings.collect_only else self._journal_root)
+
+    def _prune(self) -> None:
+        if self._journal_root is not None:
+            with suppress(OSError):
+                prune(self._journal_root, self.settings.keep_runs)
 
     def stop(self, *, now: bool = False) -> None:
         """Stop the run from another thread."""
@@ -130,13 +122,14 @@ class Session:
 
     async def _perform(self, files: list[EvalFile], journal: Journal, factory: ProcessFactory) -> RunOutcome:
         self._loop = asyncio.get_running_loop()
-        fold, order = RunFold(), _Order()
-        self._journal = journal
+        fold, order = RunFold(), CollectionOrder()
+        if self._past.size:
+            for event in earlier_events(journal.path, self._past.size):
+                fold.handle(event)
         recorded = Recorded(journal, [order, fold, *self._sinks])
         self._tell_start(recorded)
         settings = self.settings
-        selection = Selection(keyword=settings.keyword, tags=settings.tags)
-        engine = Engine(settings, files, selection, recorded, factory, self._handover)
+        engine = Engine(settings, files, _selection(settings), recorded, factory, self._handover, self._past)
         self._engine = engine
         status = "incomplete"
         try:
@@ -165,20 +158,29 @@ class Session:
                 root=str(settings.root),
                 settings=dict(settings.described()),
                 engine_version=__version__,
+                part=self._past.parts + 1,
+                began_at=self._past.began_at,
+                pid=os.getpid(),
+                command=as_recorded(settings.command),
+                cwd=str(settings.cwd or ""),
+                only=settings.only,
             )
         )
         for notice in settings.notices:
             recorded.emit(events.Noticed(text=notice))
+        # From here on a run that is killed can be continued.
+        recorded.write()
 
-    def _collected(self, fold: RunFold, order: _Order) -> RunOutcome:
+    def _collected(self, fold: RunFold, order: CollectionOrder) -> RunOutcome:
         document = fold.document(verified=False)
         exit_code = ExitCode.GATE_NOT_MET if document.file_errors else ExitCode.OK
         return RunOutcome(exit_code=exit_code, document=document, collected=order.labels)
 
     def _finish(
-        self, recorded: Recorded, fold: RunFold, order: _Order, status: str, failure: str | None
+        self, recorded: Recorded, fold: RunFold, order: CollectionOrder, status: str, failure: str | None
     ) -> RunOutcome:
-        gate = fold.document(verified=False).gate
+        so_far = fold.document(verified=False)
+        gate = so_far.gate
         exit_code = int(gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
         if self._signals.exit_code is not None:
             status, exit_code = "interrupted", self._signals.exit_code
@@ -186,53 +188,31 @@ class Session:
             events.RunFinished(
                 status=status,
                 exit_code=exit_code,
-                wall_seconds=time.monotonic() - self._started,
+                wall_seconds=self._past.wall_seconds + time.monotonic() - self._started,
                 reason=failure or "",
+                counts={status: count for status, count in so_far.summary.status_counts.items() if count},
+                part=self._past.parts + 1,
             )
         )
         recorded.tell()
         document = fold.document(verified=False)
         outcome = RunOutcome(exit_code=exit_code, document=document)
         if self.settings.report:
-            self._report(recorded.journal, outcome, order)
+            try:
+                outcome.report_paths = write_pair(
+                    self.settings.output_dir,
+                    document,
+                    lambda: recorded.journal.results(order.keys),
+                    timestamped=self.settings.timestamp_files,
+                )
+            except (EngineError, OSError) as error:
+                outcome.report_paths = error.written if isinstance(error, ReportsError) else []
+                outcome.exit_code = int(ExitCode.ENGINE_FAILED)
+                kept = f"; the results are in {recorded.journal.folder}" if self._journal_root is not None else ""
+                outcome.problem = f"{error}{kept}"
         outcome.told = recorded.problems
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
         return outcome
-
-    def _report(self, journal: Journal, outcome: RunOutcome, order: _Order) -> None:
-        """Write the reports; one that cannot be written costs neither the results nor the other."""
-        problems: list[str] = []
-        try:
-            outcome.report_paths = self._written(journal, outcome.document, order, problems)
-        except (EngineError, OSError) as error:
-            problems.append(str(error))
-        if problems:
-            outcome.exit_code = int(ExitCode.ENGINE_FAILED)
-            kept = f"; the results are in {journal.folder}" if self._journal_root is not None else ""
-            outcome.problem = f"{'; '.join(problems)}{kept}"
-
-    def _written(self, journal: Journal, document: RunDocument, order: _Order, problems: list[str]) -> list[Path]:
-        from evalengine.report.html_page import write_html
-        from evalengine.report.json_file import write_json
-
-        settings = self.settings
-        html, json = report_paths(
-            settings.output_dir,
-            document.eval_set_name or document.eval_set_id,
-            datetime.now().astimezone(),
-            settings.timestamp_files,
-        )
-        written: list[Path] = []
-        for path, write in ((json, write_json), (html, write_html)):
-            try:
-                write(path, document, journal.results(order.keys))
-                written.insert(0, path)
-            except (EngineError, OSError) as error:
-                problems.append(str(error))
-            except Exception as error:  # noqa: BLE001 - a fault of ours, told like any other
-                problems.append(f"report not made: {path}: {type(error).__name__}: {error}")
-        release([html, json])
-        return written
 
     # What signals ask for, where the run is the command line's
 
@@ -256,10 +236,10 @@ class Session:
             self._engine.stop_now()
 
     def kill(self) -> str:
-        """Kill all workers; return where the results are."""
+        """Kill all workers; return how to go on."""
         if self._engine is not None:
             self._engine.signal_workers(signal.SIGKILL)
-        return f"; the results are in {self._journal.folder}" if self._journal is not None else ""
+        return "; agentflow eval --resume goes on" if self._journal_root is not None else ""
 
     def tell_state(self) -> None:
         """Show what is running, and for how long."""
@@ -280,6 +260,12 @@ class Session:
         if self._engine is not None:
             self._engine.clock.skip(gap_s)
             self._engine.signal_workers(signal.SIGCONT)
+
+
+def _selection(settings: RunSettings) -> Selection:
+    if settings.only is not None:
+        return Chosen(settings.only, settings.keyword, settings.tags)
+    return Selection(settings.keyword, settings.tags)
 
 
 def _mention_rouge(settings: RunSettings, files: Sequence[EvalFile]) -> bool:

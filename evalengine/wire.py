@@ -13,6 +13,7 @@ import msgspec
 from evalengine.cases import EvalCase
 from evalengine.config import CriterionConfig
 from evalengine.records import plain_string
+from evalengine.results import EarlierAttempt
 
 INLINE_RESULT_BYTES = 1024 * 1024
 """A result longer than this goes through a file."""
@@ -161,6 +162,8 @@ class RunCase(_Frame, frozen=True):
     payload: bytes
     standby: bool = False
     """Whether to keep it until an attempt of this worker ends, whose place it takes, or until a BeginCase."""
+    earlier: list[EarlierAttempt] = []
+    """Attempts at this case that ended in error, timeout or crashed."""
     taken: int = 0
     """How many results of this worker the coordinator has on disk."""
 

@@ -3,16 +3,27 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalengine.cli.optional_values import RANDOM, Optional, is_whole_number, seed, with_values
+from evalengine.cli.optional_values import (
+    LAST,
+    RANDOM,
+    Optional,
+    is_whole_number,
+    looks_like_run,
+    seed,
+    with_values,
+)
 from evalengine.cli.streams import print_error, print_to_stderr
+from evalengine.cli.surroundings import open_page, working_directory
 
 if TYPE_CHECKING:
     from evalengine.api import RunOutcome
+    from evalengine.continuing import Start
     from evalengine.report.console import Console
     from evalengine.settings import CommandLine, RunSettings
 
@@ -20,11 +31,12 @@ _COLORS = ("auto", "always", "never")
 _OPTIONAL_VALUES = {
     "--shuffle": Optional(RANDOM, is_whole_number),
     "--color": Optional("always", _COLORS.__contains__),
+    "--resume": Optional(LAST, looks_like_run),
 }
 
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Which cases": ("keyword", "tags", "limit", "shuffle", "collect_only"),
-    "How they run": ("parallel", "max_concurrency", "workers", "timeout", "run_timeout", "judge_model"),
+    "Which cases": ("keyword", "tags", "limit", "shuffle", "last_failed", "resume", "collect_only"),
+    "How they run": ("parallel", "max_concurrency", "workers", "timeout", "run_timeout", "retries", "judge_model"),
     "When it fails": ("threshold", "fail_on_any", "fail_fast", "max_failures"),
     "Reports": ("output", "report", "timestamp_files", "open_report"),
     "Terminal": ("quiet", "verbose", "progress", "color"),
@@ -68,6 +80,9 @@ Examples:
   agentflow eval --parallel --max-concurrency 8       eight cases at a time, on all cores
   agentflow eval -k "weather and not tokyo" -x        a choice, up to the first failure
   agentflow eval --threshold 0.8 --output ci/reports  a gate for CI
+  agentflow eval --resume                             the rest of the last run, after a crash or Ctrl-C
+  agentflow eval --resume 20260513-1423               of the run with that id (agentflow runs lists them)
+  agentflow eval --last-failed                        what did not pass in the last run
 \b
 Exit codes: 0 gate met, 1 gate not met, 2 wrong usage (nothing has run), 3 the engine could not
 finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section of agentflow.json.""",
@@ -77,12 +92,15 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Cases with this tag, or any of several.")
 @_option("--limit", type=int, metavar="N", help="The first N of the selected cases.")
 @_option("--shuffle", metavar="[SEED]", callback=seed, help="A random order; the printed SEED repeats it.")
+@click.option("--lf", "--last-failed", "last_failed", is_flag=True, help="What did not pass in the last run.")
+@_option("--resume", metavar="[RUN]", help="Continue the last run, or RUN: only what has no verdict yet runs.")
 @click.option("--collect-only", is_flag=True, help="List the cases and run none.")
 @_option("-p", "--parallel/--no-parallel", help="Run cases of all files at once on worker processes.")
 @_option("-c", "--max-concurrency", type=int, metavar="N", help="Cases in flight over all workers.  [default: 4]")
 @_option("--workers", type=int, metavar="N", help="Worker processes.  [default: usable cores]")
 @_option("--timeout", type=float, metavar="SECONDS", help="Time for one case.  [default: 300]")
 @_option("--run-timeout", type=float, metavar="SECONDS", help="Time for the whole run; what is left is not run.")
+@_option("--retries", type=int, metavar="N", help="Run a case again, up to N times, after error, timeout or crash.")
 @_option("--judge-model", metavar="MODEL", help="The model that judges responses, over that of criteria.")
 @_option("-t", "--threshold", type=float, metavar="RATE", help="Least pass rate, 0 to 1; without it all must pass.")
 @_option("--fail-on-any/--no-fail-on-any", help="Fail where any case fails, whatever the threshold.")
@@ -102,24 +120,16 @@ def eval_command(**given: Any) -> int:
     A TARGET is a file, a folder that is searched for *_eval.py, eval_*.py and *.evalset.json, or a case as
     path::id. Without one, the eval directory is searched: evals/, or what agentflow.json says.
     """
+    from evalengine.continuing import prepare
     from evalengine.errors import EngineError
-    from evalengine.settings import resolve
 
-    cwd = _working_directory()
-    settings = resolve(_command_line(given), cwd, os.environ)
+    start = prepare(_command_line(given), working_directory(), os.environ)
+    with suppress(OSError):
+        os.chdir(start.cwd)  # Where a run that goes on was at home: agents may count on it.
     try:
-        return _perform(settings, cwd)
+        return _perform(start)
     except OSError as error:  # Not left to click, which takes any broken pipe for that of its own output.
         raise EngineError(f"the run could not go on: {error}") from error
-
-
-def _working_directory() -> Path:
-    from evalengine.errors import DiscoveryError
-
-    try:
-        return Path.cwd()
-    except OSError:
-        raise DiscoveryError("the working directory does not exist any more: change to another") from None
 
 
 def _command_line(given: dict[str, Any]) -> "CommandLine":
@@ -131,17 +141,18 @@ def _command_line(given: dict[str, Any]) -> "CommandLine":
     return CommandLine(
         **{**given, "targets": list(given["targets"]), "tags": list(given["tags"])},
         verbosity=verbose - quiet,
-        shuffle=shuffle == RANDOM,
+        shuffle=True if shuffle == RANDOM else None,
         shuffle_seed=shuffle if isinstance(shuffle, int) else None,
     )
 
 
-def _perform(settings: "RunSettings", cwd: Path) -> int:
+def _perform(start: "Start") -> int:
     from evalengine.api import run
     from evalengine.errors import EngineError
 
+    settings = start.settings
     if settings.collect_only:
-        return _list_cases(run(settings, [], cwd=cwd), settings)
+        return _list_cases(run(start, []), settings)
     from evalengine.report.console import Console
 
     console = Console(
@@ -150,11 +161,11 @@ def _perform(settings: "RunSettings", cwd: Path) -> int:
         verbosity=settings.verbosity,
         color=settings.color,
         progress=settings.progress,
-        folder=_searched(settings, cwd),
+        folder=_searched(settings, start.cwd),
         environ=os.environ,
     )
     try:
-        outcome = run(settings, [console], cwd=cwd, tell_state=console.tell_state)
+        outcome = run(start, [console], tell_state=console.tell_state)
     except BaseException:
         console.flush()  # What was said of files comes before the error.
         console.settle()
@@ -163,7 +174,7 @@ def _perform(settings: "RunSettings", cwd: Path) -> int:
     if outcome.problem is not None:
         raise EngineError(outcome.problem)
     if settings.open_report and outcome.report_paths:
-        _open(outcome.report_paths[0])
+        open_page(outcome.report_paths[0])
     return int(outcome.exit_code)
 
 
@@ -203,10 +214,3 @@ def _list_cases(outcome: "RunOutcome", settings: "RunSettings") -> int:
         cases = len(outcome.collected)
         print_to_stderr("Collected", f"{cases} case{'' if cases == 1 else 's'}")
     return int(outcome.exit_code)
-
-
-def _open(path: Path) -> None:
-    import webbrowser
-
-    if not webbrowser.open(path.resolve().as_uri()):
-        print_to_stderr("notice:", f"no browser was found to open {path}")

@@ -43,7 +43,7 @@ class Program(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order that help shows them."""
-        return ["eval", "init", "completion"]
+        return ["eval", "runs", "report", "init", "completion"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command."""
@@ -52,6 +52,14 @@ class Program(click.Group):
                 from evalengine.cli.eval_command import eval_command
 
                 return eval_command
+            case "runs":
+                from evalengine.cli.runs_command import runs_command
+
+                return runs_command
+            case "report":
+                from evalengine.cli.report_command import report_command
+
+                return report_command
             case "init":
                 from evalengine.cli.init_command import init_command
 
@@ -90,6 +98,8 @@ class Program(click.Group):
 Examples:
   agentflow init --prod          lay out a project that runs offline
   agentflow eval --parallel      evaluate it on all cores
+  agentflow eval --resume        go on with a run that was cut off
+  agentflow runs                 list the runs of this project
   agentflow eval --help          everything that eval can do""",
 )
 @click.version_option(__version__, "--version", "-V", message="evalengine %(version)s")
@@ -151,11 +161,8 @@ NOT_YET = frozenset(
         "--fail-on-regression",
         "--isolation",
         "--junit",
-        "--last-failed",
         "--markdown",
         "--repeat",
-        "--resume",
-        "--retries",
         "--shard",
     }
 )

@@ -1,15 +1,18 @@
-"""Options whose value may be left out: ``--shuffle`` or ``--shuffle 7``, ``--color`` or ``--color never``.
+"""Options whose value may be left out: ``--shuffle`` or ``--shuffle 7``, ``--resume`` or ``--resume 20260513``.
 
 click takes whatever follows such an option for its value, so that ``--shuffle evals/`` would lose its target. Here
 a value is taken only where it can be one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
 RANDOM = "random"
+LAST = "last"
+_RUN = re.compile(r"\d{1,8}|\d{8}-\d{0,6}|\d{8}-\d{6}-[0-9a-f]{0,6}")
 
 
 class Optional(NamedTuple):
@@ -40,6 +43,11 @@ def with_values(args: Sequence[str], options: Mapping[str, Optional]) -> list[st
 def is_whole_number(text: str) -> bool:
     """Tell whether a text reads as an integer."""
     return text.removeprefix("-").isdecimal()
+
+
+def looks_like_run(text: str) -> bool:
+    """Tell whether a text may be a run's id, the beginning of one, or ``last``."""
+    return text == LAST or _RUN.fullmatch(text) is not None
 
 
 def seed(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:  # noqa: ARG001 - a callback

@@ -87,6 +87,19 @@ class Settle(_Command, frozen=True):
     """Where it ran, if it did."""
 
 
+class Retry(_Command, frozen=True):
+    """The verdict of an attempt does not stand: its case runs again."""
+
+    verdict: Accept | Settle
+
+
+class Stand(_Command, frozen=True):
+    """The verdict of an attempt that was to be retried stands after all: the run stopped before it was."""
+
+    key: RunKey
+    status: Status
+
+
 class Requeue(_Command, frozen=True):
     """The attempt came to nothing without being blamed; its case waits again."""
 
@@ -131,6 +144,8 @@ Command = (
     | Cancel
     | Accept
     | Settle
+    | Retry
+    | Stand
     | Requeue
     | ReportLoss
     | AnnounceStop

@@ -7,20 +7,20 @@ is printed is on disk, and the budget is never exceeded. What the scheduler refu
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
 
 import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
+from evalengine.engine.limits import scheduler_for
 from evalengine.engine.plan import Counts
 from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
-from evalengine.engine.scheduler import Scheduler
+from evalengine.engine.retried import Retried
 from evalengine.engine.states import IllegalFactError
-from evalengine.engine.tasks import limits_of, tasks_of
+from evalengine.engine.traces import Traces
 from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
 from evalengine.errors import EngineError
 from evalengine.results import Status
@@ -33,19 +33,6 @@ _LOOK_FOR_STARTS_S = 0.2
 """How soon the clock of a case starts whose worker is blocked before it could say that the case began."""
 
 _wall_clock = time.time
-
-
-class Traces(Protocol):
-    """What workers leave behind in files, alive or dead."""
-
-    def last_words(self, worker: int) -> str:
-        """Return the end of what a worker's process printed."""
-
-    def begun(self, worker: int) -> list[RunKey]:
-        """Return the attempts that a worker has marked as begun."""
-
-    def finished(self, worker: int) -> list[wire.Finished]:
-        """Return what a worker finished last; it may have been told of all of it, or not."""
 
 
 class Execution:
@@ -86,14 +73,9 @@ class Execution:
         """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._retried = Retried()
         self._is_to_tell = False
-        self._scheduler = Scheduler(
-            tasks_of(plan, settings),
-            limits_of(plan, settings),
-            ready_workers=sorted(ready),
-            starting_workers=sorted(set(pool.workers) - ready),
-            next_worker=next_worker,
-        )
+        self._scheduler = scheduler_for(plan, settings, ready, set(pool.workers) - ready, next_worker)
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
@@ -104,6 +86,8 @@ class Execution:
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
             commands.Settle: self._settle,
+            commands.Retry: self._retry,
+            commands.Stand: self._stand,
             commands.Requeue: self._requeue,
             commands.ReportLoss: self._report_loss,
             commands.AnnounceStop: self._announce_stop,
@@ -188,18 +172,17 @@ class Execution:
         self._tell(facts.ClockPaused(gap_s))
         self.settle_turn()
 
-    def running(self) -> Iterator[tuple[int, str, float]]:
-        """Yield the worker, the label and the age in seconds of each attempt that has begun."""
+    def stand(self) -> tuple[Counts, list[tuple[int, str, float]]]:
+        """Return where the run stands, and the worker, label and age in seconds of each attempt that has begun."""
         for worker in list(self._unsaid):
             self._take_marks(worker)
-        now = self._loop.time()
-        for worker, keys in self._running.items():
-            for key, (since, _) in keys.items():
-                yield worker, self._plan.entries[key.case].label, now - since
-
-    def counts(self) -> Counts:
-        """Return where the run stands."""
-        return self._scheduler.counts()
+        now, begun = (
+            self._loop.time(),
+            ((worker, each) for worker, keys in self._running.items() for each in keys.items()),
+        )
+        return self._scheduler.counts(), [
+            (worker, self._plan.entries[key.case].label, now - since) for worker, (key, (since, _)) in begun
+        ]
 
     def stop(self, reason: str, status: str = "interrupted") -> None:
         """Start no further case; ``status`` is what the run is called then."""
@@ -310,6 +293,7 @@ class Execution:
                 payload=case.payload,
                 standby=command.standby,
                 taken=self._taken.get(worker, 0),
+                earlier=self._retried.earlier(key),
             ),
         )
 
@@ -330,12 +314,15 @@ class Execution:
         )
 
     def _accept(self, command: commands.Accept) -> None:
-        received = self._received.pop(command.key)
-        self._tell_verdict(command.key, received, command.worker)
+        self._tell_verdict(command.key, self._received.pop(command.key), command.worker)
 
     def _settle(self, command: commands.Settle) -> None:
+        self._tell_verdict(command.key, self._given_by_engine(command), command.worker)
+
+    def _given_by_engine(self, command: commands.Settle) -> Received:
         key, worker = command.key, command.worker
         result = verdict_without_worker(self._plan, key, command.status, command.reason)
+        result.earlier_attempts = self._retried.earlier(key)
         running = self._running.get(worker, {}).pop(key, None) if worker is not None else None
         if running is not None:
             result.worker = worker
@@ -343,7 +330,20 @@ class Execution:
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
             result.traceback = self._traces.last_words(worker) or None
-        self._tell_verdict(key, encoded(result), worker)
+        return encoded(result)
+
+    def _retry(self, command: commands.Retry) -> None:
+        verdict = command.verdict
+        if isinstance(verdict, commands.Accept):
+            received = self._received.pop(verdict.key)
+        else:
+            received = self._given_by_engine(verdict)
+        self._emit(
+            self._retried.add(verdict.key, self._plan.entries[verdict.key.case].label, received, verdict.worker)
+        )
+
+    def _stand(self, command: commands.Stand) -> None:
+        self._tell_verdict(command.key, *self._retried.standing(command.key))
 
     def _settle_skipped(self) -> None:
         for place, entry in enumerate(self._plan.entries):

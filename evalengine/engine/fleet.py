@@ -16,8 +16,12 @@ _MOST_STANDBY = 32
 class Fleet:
     """The workers that were neither released nor lost."""
 
-    def __init__(self, most: int, parallel: int, next_worker: int) -> None:
-        """Make a fleet of at most ``most`` workers, for at most ``parallel`` attempts at once."""
+    def __init__(self, most: int, parallel: int, next_worker: int, *, single_use: bool = False) -> None:
+        """Make a fleet of at most ``most`` workers, for at most ``parallel`` attempts at once.
+
+        With ``single_use`` a worker gets one attempt in its life, and those there are already get none.
+        """
+        self._single_use = single_use
         self._workers: dict[int, Worker] = {}
         self._seats = min(most, parallel)
         """How many workers can be kept busy."""
@@ -29,6 +33,7 @@ class Fleet:
         for number in numbers:
             self._workers[number] = Worker(number)
             self._workers[number].state = state
+            self._workers[number].used = self._single_use
             self._next_worker = max(self._next_worker, number + 1)
 
     @property
@@ -79,7 +84,7 @@ class Fleet:
 
     def neediest(self) -> Worker | None:
         """Return the worker that most lacks attempts standing by: one for each in flight is enough."""
-        if any(worker.state is WorkerState.STARTING for worker in self._workers.values()):
+        if self._single_use or any(each.state is WorkerState.STARTING for each in self._workers.values()):
             return None
         able = [
             worker
@@ -99,7 +104,9 @@ class Fleet:
 
         With ``share_with_starting``, and while workers are starting, one that has its even share takes no more.
         """
-        shared = [worker for worker in self._workers.values() if not worker.alone]
+        shared = [
+            worker for worker in self._workers.values() if not (worker.alone or (self._single_use and worker.used))
+        ]
         ready = [worker for worker in shared if worker.state is WorkerState.READY]
         if share_with_starting and any(not worker.alone for worker in self.starting()):
             ready = [worker for worker in ready if len(worker.attempts) < self._share]
@@ -112,8 +119,15 @@ class Fleet:
             worker
             for worker in idle
             if worker.state is WorkerState.DRAINING
-            or (worker.state is not WorkerState.KILLED and (stopping or not _has_prospects(worker, cases_wait)))
+            or (
+                worker.state is not WorkerState.KILLED and (stopping or not self._has_prospects(worker, cases_wait))
+            )
         ]
+
+    def _has_prospects(self, worker: Worker, cases_wait: bool) -> bool:
+        if worker.alone:
+            return not worker.used
+        return cases_wait and not (self._single_use and worker.used)
 
     def wanted(self, suspects: int, waiting: int) -> list[bool]:
         """Return what workers to start, ``True`` for one of a suspect's own: those first, then replacements."""
@@ -126,7 +140,3 @@ class Fleet:
 
 def _load(worker: Worker) -> tuple[bool, int, int]:
     return worker.cancelling > 0, len(worker.attempts), worker.id
-
-
-def _has_prospects(worker: Worker, cases_wait: bool) -> bool:
-    return not worker.used if worker.alone else cases_wait

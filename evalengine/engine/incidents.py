@@ -1,4 +1,4 @@
-"""Losses of workers that several attempts may be to blame for, until each suspect has its verdict."""
+"""Losses that several attempts may be to blame for, until one is guilty or each suspect has its verdict."""
 
 from evalengine.engine.commands import ReportLoss
 from evalengine.wire import RunKey
@@ -7,16 +7,14 @@ from evalengine.wire import RunKey
 class Incident:
     """One lost worker and its suspects."""
 
-    __slots__ = ("blamed", "cause", "keys", "open", "worker")
+    __slots__ = ("cause", "keys", "open", "worker")
 
     def __init__(self, worker: int, cause: str) -> None:
         self.worker = worker
         self.cause = cause
         self.keys: list[RunKey] = []
-        self.open = 0
-        """How many suspects have no verdict yet."""
-        self.blamed = False
-        """Whether a suspect died again."""
+        self.open: list[int] = []
+        """The places in the plan of suspects that have no verdict yet."""
 
 
 class Incidents:
@@ -30,15 +28,23 @@ class Incidents:
         if index not in self._of:
             self._of[index] = incident
             incident.keys.append(key)
-            incident.open += 1
+            incident.open.append(index)
 
-    def close(self, index: int, *, blamed: bool) -> ReportLoss | None:
-        """Note a verdict; return a report with the last suspect's, when none was to blame."""
+    def acquit(self, index: int) -> ReportLoss | None:
+        """Note a verdict for which nobody lost a worker; return a report with the last suspect's."""
         incident = self._of.pop(index, None)
         if incident is None:
             return None
-        incident.open -= 1
-        incident.blamed |= blamed
-        if incident.open or incident.blamed:
-            return None
-        return ReportLoss(incident.worker, incident.cause, incident.keys)
+        incident.open.remove(index)
+        return None if incident.open else ReportLoss(incident.worker, incident.cause, incident.keys)
+
+    def convict(self, index: int) -> list[int]:
+        """Note that a suspect lost its own worker, too: return the others, who are cleared by that."""
+        incident = self._of.pop(index, None)
+        if incident is None:
+            return []
+        incident.open.remove(index)
+        cleared, incident.open = incident.open, []
+        for other in cleared:
+            del self._of[other]
+        return cleared

@@ -34,6 +34,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = 60.0 + START_TIMEOUT_S
     """How long a worker may take to be ready, and then to start one of the attempts it was sent, the import of
     their file included."""
+    single_use: bool = False
+    """Whether each attempt gets a fresh worker of its own."""
+    retries: int = 0
+    """How often a case may run again after an attempt that ended in error, timeout or crashed."""
     max_failures: int | None = None
     """After so many verdicts of failed, error, timeout or crashed, no further case is started."""
     deaths_in_a_row: int = 5

@@ -4,13 +4,14 @@ Labels are unique in a run, since a file's label is and a case's id is unique in
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from evalengine import wire
 from evalengine.errors import NoCasesError
+from evalengine.journal import Identity, Verdict
 from evalengine.report.files import COMBINED
 
 
@@ -46,6 +47,8 @@ class PlanEntry(msgspec.Struct):
     case: wire.PlannedCase
     collected: int = 0
     """Its place in the order of collection."""
+    kept: dict[int, Verdict] = {}
+    """By repeat, the verdicts that an earlier part of the run gave: these do not run again."""
 
 
 class Plan(msgspec.Struct):
@@ -97,6 +100,23 @@ def _named(file: LoadedFile) -> Iterable[wire.PlannedCase]:
         return file.cases
     wanted = set(file.selected_ids)
     return [case for case in file.cases if case.eval_id in wanted]
+
+
+def keep_verdicts(plan: Plan, verdicts: Mapping[Identity, Verdict]) -> int:
+    """Let each case keep the verdict that it has from an earlier part of the run; return how many there are.
+
+    A case is the same by its identity and its digest. One that is skipped now is skipped anew.
+    """
+    kept = 0
+    for entry in plan.entries:
+        case = entry.case
+        verdict = verdicts.get(Identity(plan.files[entry.file].spec.label, case.set_id, case.eval_id))
+        if case.skip is not None or verdict is None:
+            continue
+        if (verdict.digest, verdict.set_name) == (case.digest, case.set_name):
+            entry.kept = {0: verdict}
+            kept += 1
+    return kept
 
 
 def require_cases(plan: Plan, selection: Keeps, *, where: str, any_file_failed: bool) -> None:

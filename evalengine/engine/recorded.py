@@ -13,7 +13,7 @@ import msgspec
 
 from evalengine import events
 from evalengine.events import RunEvent
-from evalengine.journal import Journal
+from evalengine.journal import Journal, Verdict
 from evalengine.report.sink import Sink
 from evalengine.results import EvalCaseResult
 
@@ -35,6 +35,10 @@ class Recorded:
         """Record an event; everyone hears of it at the next :meth:`tell`."""
         self.journal.append(event)
         self._untold.append((event, result))
+
+    def keep(self, case: int, repeat: int, verdict: Verdict) -> None:
+        """Record that a case keeps a verdict of an earlier part of the run; sinks hear of it as of any other."""
+        self._untold.append((self.journal.keep(case, repeat, verdict), None))
 
     def write(self) -> None:
         """Put on disk what was recorded."""

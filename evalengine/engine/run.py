@@ -10,17 +10,20 @@ from collections.abc import Sequence
 import msgspec
 
 from evalengine import events, wire
+from evalengine.engine.announced import file_events, plan_events
 from evalengine.engine.clock import RunClock
 from evalengine.engine.execution import Execution
 from evalengine.engine.loading import Loading
-from evalengine.engine.planning import Keeps, Plan, make_plan, require_cases
+from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
 from evalengine.engine.pool import Pool
 from evalengine.engine.process import ProcessFactory
 from evalengine.engine.recorded import Recorded
-from evalengine.engine.stand import config_used, stand
+from evalengine.engine.stand import stand
 from evalengine.engine.traces import Traces
 from evalengine.errors import ConfigurationError, EngineError
-from evalengine.selection import check_ids
+from evalengine.journal import Past
+from evalengine.results import Status
+from evalengine.selection import Chosen, check_ids
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
@@ -28,11 +31,8 @@ SHUTDOWN_GRACE_S = 2.0
 STOP_GRACE_S = 5.0
 """How long running cases may go on after the run is told to stop."""
 MOST_DEATHS_IN_A_ROW = 5
+_KEPT_AT_A_TIME = 200
 _WITHOUT_MODEL = " (response_match without a judge model needs none)"
-_NO_ENTRY_POINT = (
-    "skipped, it has no eval entry point: define get_eval_set(), get_scenarios(), SCENARIOS, "
-    "or a function annotated -> EvalSet"
-)
 
 
 class Handover(msgspec.Struct):
@@ -56,6 +56,7 @@ class Engine:
         recorded: Recorded,
         factory: ProcessFactory,
         handover: Handover | None = None,
+        past: Past | None = None,
     ) -> None:
         self.settings = settings
         self._files = files
@@ -69,7 +70,9 @@ class Engine:
         self._loading_over = self._loop.create_future()
         self._execution: Execution | None = None
         self._ready: set[int] = set()
-        self._next_worker = 1
+        self._past = past or Past()
+        # Results and files of earlier parts go by their numbers.
+        self._next_worker = self._past.last_worker + 1
         self._early_deaths = 0
         self._is_closing = False
         self._stop_reason: str | None = None
@@ -91,18 +94,22 @@ class Engine:
         self._start_workers(self.settings.workers)
         if self._files:
             await self._loading_over
-        self._tell_files()
-        plan = make_plan(self._loading.loaded, self._selection, self.settings.shuffle_seed, self.settings.limit)
+        for event in file_events(self._files, self._loading):
+            self._emit(event)
+        plan = self._make_plan()
         self._require_plannable(plan)
-        self._tell_plan(plan)
+        kept = keep_verdicts(plan, self._past.verdicts)
+        for event in plan_events(plan, self.settings, kept):
+            self._emit(event)
         self._recorded.tell()
+        await self._tell_kept(plan)
         return plan
 
     async def execute(self, plan: Plan) -> str:
         """Run the plan to its end; return ``complete``, ``stopped``, ``interrupted`` or ``incomplete``."""
         execution = Execution(
             plan,
-            self.settings,
+            self._settings_left(plan),
             self._pool,
             self._recorded,
             ready=self._ready,
@@ -305,45 +312,16 @@ class Engine:
             self._loading_over.set_exception(error)
             self._loading_over.exception()  # Told once: nobody may wait for it any more.
 
-    # Telling
+    # The plan
 
-    def _tell_files(self) -> None:
-        for number, file in enumerate(self._files):
-            failed = self._loading.failed.get(number)
-            if failed is not None:
-                if failed.configuration:
-                    raise ConfigurationError(failed.error)
-                self._emit(
-                    events.FileErrored(
-                        file=number,
-                        path=str(file.path),
-                        label=file.label,
-                        error=failed.error,
-                        traceback=failed.traceback,
-                        output=failed.output,
-                    )
-                )
-                continue
-            self._tell_file(number, file)
-
-    def _tell_file(self, number: int, file: EvalFile) -> None:
-        loaded = self._loading.loaded[number]
-        spec = loaded.spec
-        self._emit(
-            events.FileDiscovered(
-                file=number,
-                path=str(file.path),
-                label=spec.label,
-                cases=len(loaded.cases),
-                source=spec.criteria_from,
-                criteria={item.field: _described(item) for item in spec.criteria},
-                warnings=loaded.warnings if loaded.has_entry_point else [*loaded.warnings, _NO_ENTRY_POINT],
-                output=loaded.output,
-                skipped=not loaded.has_entry_point,
-                timeout_s=spec.timeout_s,
-                max_concurrency=spec.max_concurrency,
-            )
-        )
+    def _make_plan(self) -> Plan:
+        loaded, settings = self._loading.loaded, self.settings
+        plan = make_plan(loaded, self._selection, settings.shuffle_seed, settings.limit)
+        if not plan.entries and isinstance(self._selection, Chosen):
+            # As pytest does: what failed last is not among these files any more, so all of them run.
+            self._emit(events.Noticed(text=self._selection.widen()))
+            plan = make_plan(loaded, self._selection, settings.shuffle_seed, settings.limit)
+        return plan
 
     def _require_plannable(self, plan: Plan) -> None:
         loaded = self._loading.loaded.values()
@@ -364,35 +342,26 @@ class Engine:
                 )
                 raise ConfigurationError(msg)
 
-    def _tell_plan(self, plan: Plan) -> None:
+    async def _tell_kept(self, plan: Plan) -> None:
+        """Tell the verdicts that stand already, a few at a time: their results are read from the journal."""
+        told = 0
         for place, entry in enumerate(plan.entries):
-            case = entry.case
-            self._emit(
-                events.CasePlanned(
-                    case=place,
-                    file=entry.file,
-                    eval_id=case.eval_id,
-                    label=entry.label,
-                    digest=case.digest,
-                    set_id=case.set_id,
-                    set_name=case.set_name,
-                    name=case.name,
-                    collected=entry.collected,
-                )
-            )
-        set_id, set_name = plan.eval_set
-        self._emit(
-            events.PlanCompleted(
-                planned=len(plan.entries),
-                deselected=plan.deselected,
-                eval_set_id=set_id,
-                eval_set_name=set_name,
-                config_used=config_used(plan, self.settings),
-            )
+            for repeat, verdict in entry.kept.items():
+                self._recorded.keep(place, repeat, verdict)
+                told += 1
+                if told % _KEPT_AT_A_TIME == 0:
+                    self._recorded.tell()
+                    await asyncio.sleep(0)
+        self._recorded.tell()
+
+    def _settings_left(self, plan: Plan) -> RunSettings:
+        """Return the settings for what is left: kept failures count, unless the limit was reached by them."""
+        most = self.settings.max_failures
+        kept = sum(
+            verdict.status not in (Status.PASSED, Status.SKIPPED)
+            for entry in plan.entries
+            for verdict in entry.kept.values()
         )
-
-
-def _described(item: wire.CriterionSpec) -> dict[str, object]:
-    """Return a criterion's configuration; of a custom one the threshold alone, it has its own ways."""
-    config = item.config.model_dump()
-    return config if item.custom is None else {"threshold": config["threshold"]}
+        if most is None or kept >= most:
+            return self.settings
+        return msgspec.structs.replace(self.settings, max_failures=most - kept)

@@ -33,8 +33,8 @@ being to blame, fail the engine, once nothing is in flight that may yet go on.
 nothing is in flight any more. ``StopNowRequested`` cancels what runs, too.
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from evalengine.engine import commands, facts
 from evalengine.engine.blame import VERDICTS, Outcome, explain, judge
@@ -53,6 +53,7 @@ from evalengine.engine.states import (
     WorkerState,
     WorkerStep,
 )
+from evalengine.engine.suspects import Suspects
 from evalengine.engine.waiting import WaitingLine
 from evalengine.results import Status
 from evalengine.wire import RunKey
@@ -76,9 +77,11 @@ class Scheduler:
         self._tasks = tasks
         self._limits = limits
         self._line = WaitingLine([task.file for task in tasks], limits.file_caps)
-        self._suspects: deque[int] = deque()
-        self._ledger = Ledger(tasks)
-        self._fleet = Fleet(limits.workers, most_in_flight(tasks, limits), next_worker)
+        self._suspects = Suspects(self._line)
+        self._ledger = Ledger(tasks, limits.retries)
+        self._fleet = Fleet(
+            limits.workers, most_in_flight(tasks, limits), next_worker, single_use=limits.single_use
+        )
         self._fleet.take_over(ready_workers, WorkerState.READY)
         self._fleet.take_over(starting_workers, WorkerState.STARTING)
         self._standby = Standby(tasks, limits, self._line, self._fleet, self._ledger)
@@ -188,8 +191,7 @@ class Scheduler:
         del worker.attempts[fact.key[:2]]
         self._take_off(attempt)
         self._deadlines.keep(worker, now)
-        self._commands.append(commands.Accept(worker.id, fact.key, fact.status))
-        self._record(attempt.index, fact.status)
+        self._conclude(attempt.index, commands.Accept(worker.id, fact.key, fact.status))
         if fact.next is not None:
             self._enter(worker, fact.next, now)
 
@@ -261,20 +263,26 @@ class Scheduler:
         waited_s = self._tasks[attempt.index].timeout_s if attempt.overdue else self._limits.start_timeout_s
         reason = self._stop_reason if status is Status.NOT_RUN else None
         reason = reason or explain(attempt, status, waited_s, incident.cause)
-        self._commands.append(commands.Settle(attempt.key, status, reason, incident.worker))
-        self._record(attempt.index, status, blamed=status is not Status.NOT_RUN)
+        verdict = commands.Settle(attempt.key, status, reason, incident.worker)
+        self._conclude(attempt.index, verdict, blamed=status is not Status.NOT_RUN)
 
     def _requeue(self, attempt: Attempt, incident: Incident, *, alone: bool) -> None:
         """Let the case of an attempt whose worker was lost wait again."""
         self._ledger.came_to_nothing(attempt.index, attempt.key, incident if alone else None)
         self._commands.append(commands.Requeue(attempt.key, f"its worker was lost: {incident.cause}", alone))
         if alone:
-            self._suspects.append(attempt.index)
+            self._suspects.add(attempt.index)
         else:
             self._line.add(attempt.index)
 
-    def _record(self, index: int, status: Status, *, blamed: bool = False) -> None:
-        self._commands += self._ledger.record(index, status, blamed=blamed)
+    def _conclude(self, index: int, verdict: commands.Accept | commands.Settle, *, blamed: bool = False) -> None:
+        """Give a case its verdict, or let it run again; one that was blamed for a loss, alone."""
+        decided, again = self._ledger.conclude(index, verdict, blamed=blamed, may_retry=not self._stop_reason)
+        self._commands += decided
+        if blamed:
+            self._suspects.clear(self._ledger.cleared_by(index))
+        if again:
+            (self._suspects if blamed else self._line).add(index)
 
     def _take_off(self, attempt: Attempt) -> None:
         """Free the slot of an attempt."""
@@ -312,12 +320,10 @@ class Scheduler:
 
     def _send_suspect(self, now: float) -> bool:
         """Send a suspect to a worker of its own, if there is one and a slot of its file."""
-        worker = self._fleet.own() if self._suspects else None
-        index = next((index for index in self._suspects if self._line.has_room(index)), None)
+        worker = self._fleet.own()
+        index = self._suspects.take() if worker is not None else None
         if worker is None or index is None:
             return False
-        self._suspects.remove(index)
-        self._line.enter(index)
         self._send(index, worker, now)
         return True
 
@@ -382,17 +388,11 @@ class Scheduler:
             self._stop_reason = f"{self._deaths} workers in a row died before any case started"
             self._commands.append(commands.FailEngine(self._stop_reason))
         if self._stop_reason is not None:
-            self._settle_waiting(self._stop_reason)
+            waiting = sorted([*self._line.drain(), *self._suspects.drain()])
+            self._commands += chain.from_iterable(self._ledger.give_up(each, self._stop_reason) for each in waiting)
         if self._waits():
             return
         for worker in self._fleet.unneeded(cases_wait=False, stopping=True):
             self._release(worker)
         self._over = True
         self._commands.append(commands.EndRun())
-
-    def _settle_waiting(self, reason: str) -> None:
-        waiting = sorted([*self._line.drain(), *self._suspects])
-        self._suspects.clear()
-        for index in waiting:
-            self._commands.append(commands.Settle(self._ledger.next_key(index), Status.NOT_RUN, reason))
-            self._record(index, Status.NOT_RUN)

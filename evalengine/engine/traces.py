@@ -63,6 +63,11 @@ class Traces:
                     messages.append(message)
         return messages
 
+    def left_behind(self) -> list[int]:
+        """Return the workers that kept results which nobody removed: those of a coordinator that was killed."""
+        stems = [path.stem.removeprefix("worker-") for path in self._folder.glob("worker-*.results")]
+        return sorted(int(stem) for stem in stems if stem.isdecimal())
+
     def forget(self, worker: int) -> None:
         """Remove what was of use until the end of a worker: all but its output."""
         for path in (self._folder / f"worker-{worker}.starts", self.results_path(worker)):

@@ -20,7 +20,7 @@ class _Head(msgspec.Struct):
     duration_seconds: float = 0.0
 
 
-_decode_head = msgspec.json.Decoder(_Head).decode
+decode_head = msgspec.json.Decoder(_Head).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -44,7 +44,7 @@ def read_result(plan: Plan, worker: int, message: wire.Finished, folder: Path) -
     """
     try:
         raw = message.result if message.spill is None else _take_spilled(Path(message.spill), folder)
-        head = _decode_head(raw)
+        head = decode_head(raw)
         return Received(raw, head.status, head.duration_seconds)
     except (OSError, msgspec.DecodeError, EngineError) as error:
         reason = f"worker {worker} sent a result that cannot be read: {error}"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from evalengine.events import CaseFinished, CasePlanned
+from evalengine.events import CaseFinished, CasePlanned, CaseRetried
 from evalengine.report.failure import score_text
-from evalengine.report.paint import DIM, STATUS_STYLE, STATUS_WORD, Paint
+from evalengine.report.paint import DIM, STATUS_STYLE, STATUS_WORD, YELLOW, Paint
 from evalengine.report.plain_text import clip, columns, indented, one_line, pad, tail
 from evalengine.results import EvalCaseResult, Status
 
@@ -45,20 +45,36 @@ class CaseLines:
         times = f", {self._repeats} times each," if self._repeats > 1 else ""
         return f"Found {cases} eval {_plural('case', cases)}{times} across {files} {_plural('file', files)}"
 
-    def label(self, event: CaseFinished) -> str:
+    def label(self, event: CaseFinished | CaseRetried) -> str:
         """Return the label of a case, with its repeat where there are several."""
         return f"{event.label}{_repeat(event.repeat, self._repeats)}"
 
     def of(self, event: CaseFinished, result: EvalCaseResult | None) -> Iterator[str]:
-        """Yield the lines of a finished case: none with ``-q``; what did not run is told with ``-v`` only."""
-        if self._verbosity < 0 or (event.status == Status.NOT_RUN and self._verbosity == 0):
+        """Yield the lines of a finished case: none with ``-q``; what did not run, or not now, with ``-v`` only."""
+        is_old = event.kept or event.status == Status.NOT_RUN
+        if self._verbosity < 0 or (is_old and self._verbosity == 0):
             return
-        place = event.case * self._repeats + event.repeat + 1
-        digits = max(3, len(str(self.planned)))
-        label = pad(one_line(self.label(event)), self._width)
-        yield f"[{place:>{digits}}/{self.planned}] {label}  {self._words[event.status]}  {event.duration_s:.2f}s"
+        flaky = f"  {self._paint('flaky', YELLOW)}" if result is not None and result.flaky else ""
+        yield f"{self._begun(event)}  {event.duration_s:.2f}s{flaky}"
         if self._verbosity > 0 and result is not None:
-            yield from indented([*self._details(event, result)], " " * (digits + 3))
+            yield from indented([*self._details(event, result)], " " * (self._digits + 3))
+
+    def retried(self, event: CaseRetried) -> Iterator[str]:
+        """Yield the line of an attempt that is followed by another."""
+        if self._verbosity >= 0:
+            told = f"attempt {event.attempt}, runs again"
+            yield f"{self._begun(event)}  {event.duration_s:.2f}s  {self._paint(told, DIM)}"
+            if self._verbosity > 0 and event.error:
+                yield from indented([clip(one_line(event.error), 200)], " " * (self._digits + 3))
+
+    def _begun(self, event: CaseFinished | CaseRetried) -> str:
+        place = event.case * self._repeats + event.repeat + 1
+        label = pad(one_line(self.label(event)), self._width)
+        return f"[{place:>{self._digits}}/{self.planned}] {label}  {self._words[event.status]}"
+
+    @property
+    def _digits(self) -> int:
+        return max(3, len(str(self.planned)))
 
     def _details(self, event: CaseFinished, result: EvalCaseResult) -> Iterator[str]:
         if event.status == Status.PASSED:

@@ -16,6 +16,7 @@ from evalengine.events import (
     CaseFinished,
     CasePlanned,
     CaseRequeued,
+    CaseRetried,
     CaseStarted,
     FileDiscovered,
     FileErrored,
@@ -83,6 +84,7 @@ class Console:
             PlanCompleted: self._plan_completed,
             CaseStarted: self._case_started,
             CaseRequeued: self._case_requeued,
+            CaseRetried: self._case_retried,
             WorkerLost: self._worker_lost,
             Noticed: lambda event: self._say("notice", event.text),
             RunStopping: lambda event: self._say("stopping", event.reason),
@@ -162,7 +164,8 @@ class Console:
         self._lines.planned = event.planned
         if self._verbosity >= 0:
             where = f" in {one_line(self._folder)}" if self._folder else ""
-            self._out.line(f"{self._lines.found()}{where}{_deselected(event.deselected)}")
+            counts = f"{_deselected(event.deselected)}{_kept(event.kept)}"
+            self._out.line(f"{self._lines.found()}{where}{counts}")
             for line in criteria_lines(self._files, whole=self._verbosity > 0):
                 self._out.line(line)
             self._out.line()
@@ -176,13 +179,18 @@ class Console:
     def _case_requeued(self, _event: CaseRequeued) -> None:
         self._running -= 1
 
+    def _case_retried(self, event: CaseRetried) -> None:
+        self._running -= event.worker is not None
+        for line in self._lines.retried(event):
+            self._out.line(line)
+
     def _worker_lost(self, event: WorkerLost) -> None:
         running = f" while running {', '.join(event.in_flight)}" if event.in_flight else ""
         self._say("worker lost", f"worker {event.worker} {event.cause}{running}")
 
     def _case_finished(self, event: CaseFinished, result: EvalCaseResult | None) -> None:
         self._done += 1
-        self._running -= event.worker is not None
+        self._running -= event.worker is not None and not event.kept
         if result is None and (self._verbosity > 0 or event.status not in (Status.PASSED, Status.NOT_RUN)):
             result = _decode_result(event.result)
         for line in self._lines.of(event, result):
@@ -232,6 +240,10 @@ class Console:
     def _title(self, text: str) -> None:
         self._out.line(self._paint(text, BOLD))
         self._out.line()
+
+
+def _kept(count: int) -> str:
+    return f", {count} with a verdict already" if count else ""
 
 
 def _deselected(count: int) -> str:

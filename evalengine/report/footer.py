@@ -14,6 +14,8 @@ def footer_lines(document: RunDocument, paths: Sequence[Path], paint: Paint, ver
     """Yield the lines that end a run; ``verbosity`` -1 leaves the criteria, time and tokens out."""
     yield _results(document.summary, paint)
     counts = describe_counts(document.summary.status_counts)
+    if document.summary.flaky:
+        counts.append(f"{document.summary.flaky} passed after a retry (flaky)")
     if counts:
         yield f"  {', '.join(counts)}"
     if verbosity >= 0:

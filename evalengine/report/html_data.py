@@ -58,6 +58,7 @@ class _Case(msgspec.Struct):
     token_usage: _Tokens = msgspec.field(default_factory=_Tokens)
     repeat: int = 0
     attempts: int = 1
+    flaky: bool = False
     error: str | None = None
     criterion_results: list[_Criterion] = []
 
@@ -163,5 +164,7 @@ def _why(case: _Case, failing: list[_Criterion]) -> str:
         if first.error:
             return f"{first.criterion}: {first.error}"[:_WHY]
         return f"{first.criterion} {first.score or 0:.2f} < {first.threshold or 0:.2f}"
+    if case.flaky:
+        return "flaky: passed after a retry"
     unchecked = case.status == Status.PASSED and not case.criterion_results
     return "nothing to check" if unchecked else ""

@@ -174,7 +174,7 @@ class RunFold:
         document = self._document
         document.run_id, document.root = event.run_id, event.root
         document.engine_version, document.settings = event.engine_version, dict(event.settings)
-        document.timestamp = event.at
+        document.timestamp = event.began_at or event.at
 
     def _file_discovered(self, event: FileDiscovered) -> None:
         self._document.files.append(

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalengine.errors import ConfigurationError, DiscoveryError, EngineError
 from evalengine.selection import Selection
 from evalengine.settings import project_file
@@ -30,6 +32,7 @@ _FIELDS = {
     "output_dir": "output",
     "eval_dir": "",
     "sync_agents": "",
+    "keep_runs": "",
 }
 """The field of the command line that says a setting, where it is not called like it; empty where none does."""
 
@@ -39,9 +42,11 @@ _DEFAULTS: dict[str, Any] = {
     "parallel": False,
     "max_concurrency": 4,
     "fail_on_any": False,
+    "retries": 0,
     "report": True,
     "timestamp_files": True,
     "import_timeout_s": 60.0,
+    "keep_runs": 50,
 }
 
 
@@ -52,9 +57,11 @@ _PICKED_AS_THEY_ARE = (
     "timeout_s",
     "run_timeout_s",
     "import_timeout_s",
+    "retries",
     "limit",
     "report",
     "timestamp_files",
+    "keep_runs",
 )
 
 
@@ -104,7 +111,19 @@ def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str], *, read_pro
     _set_shuffle(settings, choice, cli)
     Selection(settings.keyword, settings.tags)
     _check_reports(settings, cwd)
+    settings.command, settings.cwd = _repeatable(cli, settings, cwd), cwd
     return settings
+
+
+def project_root(cwd: Path) -> Path:
+    """Return the folder of agentflow.json, else the working directory."""
+    path = project_file.find(cwd)
+    return path.parent if path else cwd
+
+
+def _repeatable(cli: CommandLine, settings: RunSettings, cwd: Path) -> CommandLine:
+    output = None if cli.output is None else str(_absolute(cwd / cli.output))
+    return msgspec.structs.replace(cli, output=output, shuffle_seed=settings.shuffle_seed, shuffle=None)
 
 
 def _checked(cli: CommandLine, source: str) -> dict[str, Any]:

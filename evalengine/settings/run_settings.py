@@ -25,6 +25,7 @@ class CommandLine(Record, kw_only=True):
     """Seconds."""
     run_timeout: float | None = None
     """Seconds."""
+    retries: int | None = None
     max_failures: int | None = None
     fail_fast: bool | None = None
     keyword: str | None = None
@@ -43,6 +44,9 @@ class CommandLine(Record, kw_only=True):
     progress: bool | None = None
     color: str | None = None
     """``auto``, ``always`` or ``never``."""
+    resume: str | None = None
+    """The run to continue: an id, the beginning of one, or ``last``."""
+    last_failed: bool = False
 
 
 class RunSettings(Record, kw_only=True):
@@ -76,6 +80,8 @@ class RunSettings(Record, kw_only=True):
     """When the run stops, from its start; None for never."""
     import_timeout_s: float = 60.0
     """How long loading one file may take."""
+    retries: int = 0
+    """How often a case runs again after error, timeout or crashed."""
     max_failures: int | None = None
     """Stop after this many cases that did not pass; 1 is fail-fast."""
     keyword: str | None = None
@@ -95,6 +101,14 @@ class RunSettings(Record, kw_only=True):
     """None: where standard error is a terminal."""
     color: bool | None = None
     """None: where the stream is a terminal."""
+    keep_runs: int = 50
+    """How many runs that are over keep their journals."""
+    only: list[str] | None = None
+    """The labels of the cases to choose from; None for all."""
+    command: CommandLine = msgspec.field(default_factory=CommandLine)
+    """What these settings were made of, for whoever continues the run: its order drawn, its folders absolute."""
+    cwd: Path | None = None
+    """What targets are relative to."""
     sources: dict[str, str] = msgspec.field(default_factory=dict)
     """Setting to ``command line``, ``argument``, ``agentflow.json``, ``environment`` or ``default``."""
     notices: list[str] = msgspec.field(default_factory=list)

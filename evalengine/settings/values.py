@@ -76,6 +76,7 @@ SETTINGS = (
     Setting("timeout_s", "--timeout", "timeout", float, _seconds("the default of 300")),
     Setting("run_timeout_s", "--run-timeout", "run_timeout", float, _seconds("no limit")),
     Setting("import_timeout_s", "", "import_timeout", float, _seconds("the default of 60")),
+    Setting("retries", "--retries", "retries", int, _NOT_NEGATIVE),
     Setting("fail_fast", "--fail-fast", "fail_fast", bool),
     Setting("max_failures", "--max-failures", "max_failures", int, _AT_LEAST_ONE),
     Setting("limit", "--limit", "", int, _AT_LEAST_ONE),
@@ -83,6 +84,7 @@ SETTINGS = (
     Setting("report", "--report", "report", bool),
     Setting("timestamp_files", "--timestamp-files", "timestamp_files", bool),
     Setting("judge_model", "--judge-model", "judge_model", str, _NAME),
+    Setting("keep_runs", "", "keep_runs", int, _AT_LEAST_ONE),
     Setting("sync_agents", "", "sync_agents", str, _SYNC_AGENTS),
 )
 

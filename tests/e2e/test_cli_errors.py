@@ -32,7 +32,7 @@ NOTHING_RUNS = {
     "budget of nothing": ({}, ["-p", "--max-concurrency", "0"], "--max-concurrency is 0 (command line)", 2),
     "not a number": ({}, ["--limit", "ten"], "Invalid value for '--limit'", 2),
     "misspelt flag": ({}, ["--treshold", "1"], "No such option", 2),
-    "flag that is not there yet": ({}, ["--retries", "2"], "--retries is not there yet in evalengine", 2),
+    "flag that is not there yet": ({}, ["--repeat", "2"], "--repeat is not there yet in evalengine", 2),
     "flags that contradict": ({}, ["-x", "--max-failures", "3"], "contradict each other (command line)", 2),
     "bad expression": ({}, ["-k", "hello and"], "-k 'hello and' (command line): expected a name", 2),
     "misspelt key": (

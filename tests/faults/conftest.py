@@ -20,7 +20,8 @@ class Run:
         [report] = (root / "eval_reports").glob("*.json")
         [journal] = (root / ".evalengine" / "runs").glob("*/journal.jsonl")
         self.report = json.loads(report.read_text(encoding="utf-8"))
-        self.events = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+        _header, *lines = journal.read_text(encoding="utf-8").splitlines()
+        self.events = [json.loads(line) for line in lines]
         self.results = {result["label"]: result for result in self.report["results"]}
 
     def verdicts(self):

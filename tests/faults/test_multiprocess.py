@@ -121,7 +121,9 @@ def test_without_a_fork_server_workers_are_spawned(project, options, fault):
 
 
 def test_a_fork_server_with_a_second_thread_forks_nothing(project, options):
-    thread = "import threading; threading.Thread(target=__import__('time').sleep, args=(4324,), daemon=True).start()"
+    thread = (
+        "import threading; threading.Thread(target=__import__('time').sleep, args=(4324,), daemon=True).start()"
+    )
     site = failing("evalengine_worker.main", f"sys.meta_path.remove(self); {thread}")
     done = run(project, *options, site=site)
     all_passed(project, done)

@@ -15,7 +15,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 NOT_OURS = {"--force-reinstall", "--no-deps"}
 """Flags of other programs."""
-NOT_YET = {"--retries", "--repeat", "--isolation", "--last-failed", "--shard"}
+NOT_YET = {"--repeat", "--isolation", "--shard"}
 """Flags that README names as missing."""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -63,6 +63,7 @@ def known_flags() -> set[str]:
 
     context = Context(program, help_option_names=["-h", "--help"])  # click keeps the first help option it makes
     commands = [program, *(program.get_command(context, name) for name in program.list_commands(context))]
+    commands += [inner for command in commands[1:] for inner in getattr(command, "commands", {}).values()]
     parameters = [parameter for command in commands if command for parameter in command.get_params(context)]
     return {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
 

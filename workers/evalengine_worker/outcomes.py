@@ -32,6 +32,7 @@ def identified(command: wire.RunCase, spec: wire.FileSpec | None, worker: int | 
         set_name=command.set_name,
         repeat=command.repeat,
         attempts=command.attempt,
+        earlier_attempts=command.earlier,
         worker=worker,
         token_usage=_NO_TOKENS,
         agent_token_usage=_NO_TOKENS,
@@ -77,6 +78,7 @@ def add_scores(result: EvalCaseResult, scoring: Scoring) -> None:
         return
     result.passed = all(each.passed for each in scoring.results)
     result.status = Status.PASSED if result.passed else Status.FAILED
+    result.flaky = result.passed and bool(result.earlier_attempts)
 
 
 def add_failure(result: EvalCaseResult, failure: Failure) -> None:
@@ -104,6 +106,7 @@ def encode(result: EvalCaseResult) -> bytes:
             set_name=clean_text(result.set_name),
             repeat=result.repeat,
             attempts=result.attempts,
+            earlier_attempts=result.earlier_attempts,
             worker=result.worker,
             started_at=result.started_at,
             finished_at=result.finished_at,

@@ -153,13 +153,25 @@ const caseFacts = (row, result) => {
     ["Name", result.name && result.name !== result.eval_id ? result.name : ""],
     ["Time", seconds(row.duration)],
     ["Worker", row.worker === null ? "" : String(row.worker)],
-    ["Attempts", result.attempts > 1 ? String(result.attempts) : ""],
+    ["Attempts", result.attempts > 1 ? String(result.attempts) + (result.flaky ? ", flaky" : "") : ""],
     ["Started", result.started_at ? new Date(result.started_at * 1000).toISOString().replace("T", " ").slice(0, 23) : ""],
     ["Cost", typeof result.cost === "number" ? "$" + result.cost.toFixed(4) : ""],
     ["Tags", (result.tags || []).join(", ")],
     ["Description", result.description],
   ].filter(([, value]) => value);
   return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+};
+
+const earlierAttempts = (result) => {
+  const earlier = result.earlier_attempts || [];
+  if (!earlier.length) return null;
+  const items = earlier.map((attempt) =>
+    h("li", { value: String(attempt.attempt) },
+      attempt.status + " after " + seconds(attempt.duration_seconds) + (attempt.error ? ": " + attempt.error : ""),
+      attempt.traceback ? pre(attempt.traceback, "traceback") : null,
+    ),
+  );
+  return section("Earlier attempts", h("ol", null, items));
 };
 
 const renderCase = (row, result) => [
@@ -171,6 +183,7 @@ const renderCase = (row, result) => [
   (result.notes || []).length ? section("Notes", h("ul", null, result.notes.map((note) => h("li", null, note)))) : null,
   result.traceback ? section("Traceback", pre(result.traceback, "traceback")) : null,
   result.output ? section("Captured output", pre(result.output, "output")) : null,
+  earlierAttempts(result),
   tokenTable(result),
   section("Facts", caseFacts(row, result)),
   (result.messages || []).length ? folded("Messages (" + result.messages.length + ")", () => pre(pretty(result.messages))) : null,

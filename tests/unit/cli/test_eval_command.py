@@ -23,7 +23,7 @@ def _project(tmp_path, monkeypatch):
 def settled(monkeypatch):
     """Return the settings that a command line comes to, without running anything."""
     seen = []
-    monkeypatch.setattr(eval_command, "_perform", lambda settings, cwd: seen.append(settings) or 0)
+    monkeypatch.setattr(eval_command, "_perform", lambda start: seen.append(start.settings) or 0)
 
     def settled(*args):
         assert main(["eval", *args]) == 0
@@ -93,6 +93,19 @@ def test_shuffle_alone_draws_a_seed_and_keeps_the_target(settled):
     assert settings.shuffle_seed is not None
 
 
+@pytest.mark.parametrize(
+    "args", [["--resume", "evals"], ["--resume", "evals/2026_eval.py"], ["--resume", "-p", "evals"]]
+)
+def test_resume_alone_keeps_the_target(settled, args):
+    assert settled(*args).targets == [args[-1]]
+
+
+@pytest.mark.parametrize("args", [["--resume", "2026"], ["--resume", "20260513-1423"], ["--resume=anything"]])
+def test_resume_takes_what_may_be_a_run(args, capsys):
+    assert main(["eval", *args]) == 2
+    assert f"no run {args[-1].removeprefix('--resume=')!r}" in capsys.readouterr().err
+
+
 def test_colour_alone_means_always_and_keeps_the_target(settled):
     settings = settled("--color", "evals")
     assert settings.targets == ["evals"]
@@ -127,7 +140,7 @@ def test_every_option_has_a_section():
 
 
 def test_a_system_error_of_the_run_is_no_success(monkeypatch, capsys):
-    def fail(settings, cwd):
+    def fail(start):
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     monkeypatch.setattr(eval_command, "_perform", fail)
@@ -153,7 +166,7 @@ def ran(monkeypatch, capsys):
 
 
 def collected(labels, errors=()):
-    def run(settings, sinks, *, cwd, **_):
+    def run(start, sinks, **_):
         assert sinks == []
         return SimpleNamespace(exit_code=0, collected=labels, document=SimpleNamespace(file_errors=list(errors)))
 
@@ -180,7 +193,7 @@ def test_a_file_that_could_not_be_collected_is_told(ran):
 
 
 def test_what_was_said_comes_before_the_error(ran):
-    def run(settings, sinks, *, cwd, **_):
+    def run(start, sinks, **_):
         sinks[0].handle(Noticed(text="a notice of the run"))
         raise NoCasesError("No eval cases found")
 
@@ -210,7 +223,7 @@ def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
     outcome = SimpleNamespace(
         exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[]
     )
-    code, _, err = ran(lambda settings, sinks, **_: outcome, "--open")
+    code, _, err = ran(lambda start, sinks, **_: outcome, "--open")
     assert code == 1
     assert asked == [page.as_uri()]
     assert note in err

@@ -48,20 +48,20 @@ def failing(monkeypatch):
 # Help
 
 
-@pytest.mark.parametrize("command", ["", "eval", "init", "completion"])
+@pytest.mark.parametrize("command", ["", "eval", "runs", "runs show", "runs clean", "report", "init", "completion"])
 def test_help_pages(command):
     """Set EVALENGINE_UPDATE_SNAPSHOTS=1 to write them anew."""
     args = [*command.split(), "--help"]
     result = CliRunner().invoke(program, args, prog_name="agentflow", terminal_width=80)
     assert result.exit_code == 0
-    path = SNAPSHOTS / f"{command or 'agentflow'}.txt"
+    path = SNAPSHOTS / f"{command.replace(' ', '-') or 'agentflow'}.txt"
     text = "\n".join(line.rstrip() for line in result.output.splitlines()) + "\n"
     if os.environ.get("EVALENGINE_UPDATE_SNAPSHOTS"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["eval", "init", "completion"])
+@pytest.mark.parametrize("command", ["eval", "runs", "report", "init", "completion"])
 def test_the_short_form_of_help(run, command):
     code, out, _ = run(command, "-h")
     assert code == 0
@@ -141,7 +141,7 @@ def test_output_that_cannot_be_written_is_told(run, failing):
     ("args", "message"),
     [
         (["evl"], "No such command 'evl'; did you mean 'eval'?"),
-        (["frobnicate"], "No such command 'frobnicate'; known: eval, init, completion"),
+        (["frobnicate"], "No such command 'frobnicate'; known: eval, runs, report, init, completion"),
         (["api"], "No such command 'api': it belongs to the agentflow framework's own command line"),
         (["--bogus"], "No such option"),
         (["eval", "--treshold", "1"], "No such option"),

@@ -16,8 +16,10 @@ from evalengine.engine.commands import (
     Release,
     ReportLoss,
     Requeue,
+    Retry,
     Settle,
     Spawn,
+    Stand,
     Withdraw,
 )
 from evalengine.engine.facts import (
@@ -37,9 +39,10 @@ from evalengine.engine.scheduler import IllegalFactError, Limits, Scheduler, Tas
 from evalengine.results import Status
 from evalengine.wire import RunKey
 
-PASSED, FAILED, TIMEOUT, CRASHED, NOT_RUN = (
+PASSED, FAILED, ERROR, TIMEOUT, CRASHED, NOT_RUN = (
     Status.PASSED,
     Status.FAILED,
+    Status.ERROR,
     Status.TIMEOUT,
     Status.CRASHED,
     Status.NOT_RUN,
@@ -183,6 +186,121 @@ def test_counts_add_up():
     counts = run.scheduler.counts()
     assert counts[:4] == (1, 0, 2, 1)
     assert counts.verdicts[FAILED] == 1
+
+
+# Retries
+
+
+def test_a_case_that_ended_in_error_runs_again_as_often_as_it_may():
+    run = Run(1, retries=2)
+    assert run.finish(0, 0, ERROR) == [Retry(Accept(0, key(0), ERROR)), Dispatch(0, key(0, 2), 0)]
+    assert run.finish(0, 0, ERROR, attempt=2) == [Retry(Accept(0, key(0, 2), ERROR)), Dispatch(0, key(0, 3), 0)]
+    assert run.finish(0, 0, ERROR, attempt=3)[0] == Accept(0, key(0, 3), ERROR)
+    assert run.scheduler.counts().verdicts[ERROR] == 1
+
+
+@pytest.mark.parametrize("status", [PASSED, FAILED, Status.SKIPPED])
+def test_what_is_neither_error_nor_timeout_nor_crash_does_not_run_again(status):
+    assert Run(1, retries=2).finish(0, 0, status)[0] == Accept(0, key(0), status)
+
+
+def test_a_case_that_passes_after_a_retry_has_passed():
+    run = Run(1, retries=2)
+    run.finish(0, 0, TIMEOUT)
+    assert verdicts(run.finish(0, 0, PASSED, attempt=2)) == [(0, PASSED)]
+
+
+def test_a_case_that_killed_its_worker_runs_again_alone():
+    run = Run(2, budget=1, retries=1)
+    run.start(0, 0)
+    assert [type(command) for command in run.lose(0)] == [Retry, Spawn]
+    assert run.last[1].alone
+    assert of(Dispatch, run.tell(WorkerReady(1))) == [Dispatch(1, key(0, 2), 0)]
+    run.start(1, 0, attempt=2)
+    assert verdicts(run.lose(1)) == [(0, CRASHED)]
+
+
+def test_nothing_runs_again_once_the_run_stops_and_the_last_verdict_stands():
+    run = Run(2, budget=2, retries=1)
+    run.start(0, 0, 1)
+    run.finish(0, 0, ERROR)
+    run.tell(StopRequested("Ctrl-C"))
+    assert verdicts(run.finish(0, 1, ERROR)) == [(1, ERROR)]
+    assert verdicts(run.finish(0, 0, ERROR, attempt=2)) == [(0, ERROR)]
+
+
+def test_a_case_that_waits_for_its_retry_when_the_run_stops_keeps_its_verdict():
+    run = Run(2, retries=1, max_failures=9)
+    run.start(0, 0)
+    run.lose(0)
+    assert run.tell(StopRequested("Ctrl-C"))[1:] == [
+        Release(1),
+        Stand(key(0), CRASHED),
+        Settle(key(1), NOT_RUN, "Ctrl-C"),
+        EndRun(),
+    ]
+
+
+def test_only_the_last_attempt_counts_against_a_limit_of_failures():
+    run = Run(3, retries=1, max_failures=1)
+    assert of(AnnounceStop, run.finish(0, 0, ERROR)) == []
+    assert len(of(AnnounceStop, run.finish(0, 0, ERROR, attempt=2))) == 1
+
+
+# A fresh worker for each case
+
+
+def test_each_case_gets_a_worker_that_has_run_nothing():
+    run = Run(2, single_use=True, ready=0)
+    assert run.last == [Spawn(0)]
+    assert run.tell(WorkerReady(0)) == [Dispatch(0, key(0), 0)]
+    run.start(0, 0)
+    assert run.finish(0, 0) == [Accept(0, key(0), PASSED), Release(0), Spawn(1)]
+    assert run.tell(WorkerReady(1)) == [Dispatch(1, key(1), 0)]
+    run.start(1, 1)
+    assert run.finish(1, 1) == [Accept(1, key(1), PASSED), Release(1), EndRun()]
+
+
+def test_workers_of_discovery_are_not_fresh():
+    assert Run(2, single_use=True, ready=1).last == [Release(0), Spawn(1)]
+
+
+def test_as_many_fresh_workers_live_as_may():
+    run = Run(9, budget=4, workers=2, single_use=True, ready=0)
+    assert of(Spawn, run.last) == [Spawn(0), Spawn(1)]
+    assert of(Dispatch, run.tell(WorkerReady(0), WorkerReady(1))) == [
+        Dispatch(0, key(0), 0),
+        Dispatch(1, key(1), 0),
+    ]
+
+
+# Who is cleared
+
+
+def test_the_other_suspects_of_a_loss_are_cleared_by_the_one_that_dies_again():
+    run = Run(3, budget=3)
+    run.start(0, 0, 1, 2)
+    run.lose(0)
+    run.tell(WorkerReady(1))
+    run.start(1, 0, attempt=2)
+    assert verdicts(run.lose(1)) == [(0, CRASHED)]
+    assert of(Spawn, run.last) == [Spawn(2)]
+    assert of(Dispatch, run.tell(WorkerReady(2))) == [Dispatch(2, key(1, 2), 0), Dispatch(2, key(2, 2), 0)]
+
+
+def test_a_suspect_that_is_cleared_while_it_runs_alone_keeps_its_result():
+    run = Run(4, budget=4, workers=2, ready=2)
+    run.start(0, 0, 2)
+    run.start(1, 1, 3)
+    run.finish(1, 1)
+    run.finish(1, 3)
+    run.lose(0)
+    run.tell(*(WorkerReady(command.worker) for command in of(Spawn, run.last)))
+    suspected = {command.key.case: command.worker for command in of(Dispatch, run.last)}
+    run.tell(*(AttemptStarted(worker, key(case, 2)) for case, worker in suspected.items()))
+    assert verdicts(run.lose(suspected[0])) == [(0, CRASHED)]
+    assert verdicts(run.finish(suspected[2], 2, attempt=2)) == [(2, PASSED)]
+    assert of(ReportLoss, run.last) == []
 
 
 # Standing by

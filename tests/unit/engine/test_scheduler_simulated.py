@@ -1,7 +1,7 @@
 """The scheduler against simulated shells: random plans, random workers, random order of what happens."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from random import Random
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalengine.engine import facts
+from evalengine.engine import commands, facts
 from evalengine.engine.scheduler import IllegalFactError, Limits, Scheduler, Task
 from evalengine.results import Status
 from evalengine.wire import RunKey
@@ -55,12 +55,16 @@ class World:
         self.gone = []
         self.in_flight = {}
         self.finished_early = set()
+        self.retried = defaultdict(list)
+        self.loss = set()
+        self.groups = {}
+        """By case, the suspects of the loss that it is suspected of."""
         self.verdicts = {}
         self.attempts = Counter()
         self.starts = []
         self.suspects = set()
         self.reported = []
-        self.over = self.stopping = self.failed = False
+        self.over = self.stopping = self.failed = self.stood = False
         self.obey(self.scheduler.start(self.now))
 
     # What the scheduler decides
@@ -106,7 +110,7 @@ class World:
         assert key.attempt == self.attempts[key.case]
         assert process.alone == (key.case in self.suspects)
         process.dispatches += 1
-        assert not (process.alone and process.dispatches > 1)
+        assert not ((process.alone or self.limits.single_use) and process.dispatches > 1)
         if command.standby:
             assert not process.alone
             assert not process.asked_back
@@ -148,9 +152,41 @@ class World:
     def do_accept(self, command):
         self.land(command.key, command.status)
 
+    def do_retry(self, command):
+        verdict = command.verdict
+        assert not self.stopping
+        assert verdict.status in (Status.ERROR, Status.TIMEOUT, Status.CRASHED)
+        assert verdict.key[:2] not in self.verdicts
+        self.in_flight.pop(verdict.key[:2], None)
+        self.retried[verdict.key.case].append(verdict.status)
+        assert len(self.retried[verdict.key.case]) <= self.limits.retries
+        # One that a loss was blamed on runs alone.
+        if isinstance(verdict, commands.Settle):
+            self.clear_others(verdict.key.case)
+            self.suspects.add(verdict.key.case)
+        else:
+            self.suspects.discard(verdict.key.case)
+            self.groups.pop(verdict.key.case, set()).discard(verdict.key.case)
+
+    def do_stand(self, command):
+        assert self.stopping
+        assert command.status is self.retried[command.key.case][-1]
+        self.stood = True
+        self.verdicts[command.key[:2]] = command.status
+
     def do_settle(self, command):
         assert command.status in (Status.TIMEOUT, Status.CRASHED, Status.NOT_RUN)
+        if command.status is not Status.NOT_RUN:
+            self.clear_others(command.key.case)
         self.land(command.key, command.status)
+
+    def clear_others(self, case):
+        """One that lost its own worker, too, is the guilty one: the others wait in line, but for those that run."""
+        others = self.groups.pop(case, set()) - {case}
+        for other in others:
+            del self.groups[other]
+            if (other, 0) not in self.in_flight:
+                self.suspects.discard(other)
 
     def land(self, key, status):
         assert key[:2] not in self.verdicts
@@ -158,12 +194,16 @@ class World:
         self.in_flight.pop(key[:2], None)
         self.verdicts[key[:2]] = status
         self.suspects.discard(key.case)
+        self.groups.pop(key.case, set()).discard(key.case)
 
     def do_requeue(self, command):
         assert not self.stopping
         del self.in_flight[command.key[:2]]
         if command.alone:
             self.suspects.add(command.key.case)
+            if command.key.case not in self.groups:
+                self.groups[command.key.case] = self.loss
+                self.loss.add(command.key.case)
 
     def do_report_loss(self, command):
         assert command.worker in self.gone
@@ -204,6 +244,8 @@ class World:
             and in_files[task.file] < self.limits.file_caps.get(task.file, self.limits.budget)
         ]
         shared = [process for process in self.processes.values() if not process.alone]
+        if self.limits.single_use:
+            shared = [process for process in shared if not process.dispatches]
         ready = [process for process in shared if process.ready and not process.killed]
         if eligible and ready:
             assert all(process.sent for process in ready), "a worker idles while a case waits"
@@ -281,6 +323,7 @@ class World:
 
     def lose(self, worker, cause, proven=None):
         self.leave_standby(self.processes.pop(worker))
+        self.loss = set()
         self.gone.append(worker)
         self.tell(facts.WorkerLost(worker, cause, proven))
 
@@ -302,6 +345,8 @@ def worlds(draw, behaviours=tuple(EXPECTED), warm=True):
     limits = Limits(
         budget=draw(st.integers(1, 6)),
         workers=workers,
+        retries=draw(st.integers(0, 2)),
+        single_use=draw(st.booleans()),
         file_caps=draw(st.just({}) | st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3)),
     )
     random = draw(st.randoms(use_true_random=False))
@@ -332,10 +377,13 @@ def test_each_case_gets_its_own_verdict_whatever_its_neighbours_do(world):
     run_fairly(world)
     assert not world.failed
     for task in world.tasks:
-        assert world.verdicts[task.case, 0] is EXPECTED[world.behaviours[task.case]]
+        expected = EXPECTED[world.behaviours[task.case]]
+        assert world.verdicts[task.case, 0] is expected
+        failures = world.limits.retries if expected in (Status.TIMEOUT, Status.CRASHED) else 0
+        assert world.retried[task.case] == [expected] * failures
 
 
-@given(worlds(behaviours=("passes", "fails", "yields")))
+@given(worlds(behaviours=("passes", "fails")))
 @settings(max_examples=100, deadline=None)
 def test_nothing_runs_twice_where_nothing_is_lost(world):
     run_fairly(world)
@@ -422,15 +470,16 @@ class Chaos(World):
     st.integers(1, 6),
     st.integers(1, 4),
     st.sampled_from([None, 1, 3]),
+    st.integers(0, 2),
     st.just({}) | st.dictionaries(st.integers(0, 2), st.integers(1, 3)),
     st.sampled_from([None, facts.StopRequested("Ctrl-C"), facts.StopNowRequested("Ctrl-C twice")]),
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=400, deadline=None)
 def test_every_case_gets_one_verdict_and_the_run_ends_whatever_happens(
-    behaviours, budget, workers, max_failures, caps, stop, random
+    behaviours, budget, workers, max_failures, retries, caps, stop, random
 ):
-    limits = Limits(budget=budget, workers=workers, max_failures=max_failures, file_caps=caps)
+    limits = Limits(budget=budget, workers=workers, max_failures=max_failures, retries=retries, file_caps=caps)
     files = [random.randrange(3) for _ in behaviours]
     world = Chaos(behaviours, files, limits, random, warm=random.randrange(workers + 1))
     for _ in range(60):
@@ -460,4 +509,4 @@ def test_workers_that_never_get_ready_fail_the_engine(world):
         else:
             world.pass_time()
     waiting = [status for status in world.verdicts.values() if status is Status.NOT_RUN]
-    assert world.failed == bool(waiting)
+    assert world.failed == (bool(waiting) or world.stood)
