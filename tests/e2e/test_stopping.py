@@ -98,7 +98,7 @@ class Running:
     def end(self):
         """Wait for the end; return exit code, output and errors."""
         out, err = self.process.communicate(timeout=60)
-        assert "Traceback" not in out + err
+        assert "Traceback" not in out + err, err
         return self.process.returncode, out, err
 
     def events(self):
@@ -106,7 +106,7 @@ class Running:
         return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
 
     def workers(self):
-        return [event["pid"] for event in self.events() if event["type"] == "WorkerStarted"]
+        return [event["pid"] for event in self.events() if event.get("type") == "WorkerStarted"]
 
 
 def heed_interrupts():
@@ -188,7 +188,7 @@ def test_a_third_ctrl_c_ends_everything_at_once(project, start):
     assert exit_code == 130
     assert "ended at once, without reports; agentflow eval --resume goes on" in err
     assert not (project.root / "eval_reports").exists()
-    assert [event["status"] for event in running.events() if event["type"] == "CaseFinished"] == ["passed"]
+    assert [event["status"] for event in running.events() if event.get("type") == "CaseFinished"] == ["passed"]
     _wait_until(lambda: of_project(project) == [])
 
 
