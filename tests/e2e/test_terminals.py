@@ -1,4 +1,4 @@
-"""Standard streams of every kind: what reads them, or does not, changes neither the run nor its exit code."""
+"""Standard streams and terminals of every kind: what reads them, or does not, changes neither the run nor its exit code."""
 
 import json
 import os
@@ -132,6 +132,7 @@ class Terminal:
 
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.data = b""
+        self._more = threading.Condition()
         self._thread = threading.Thread(target=self._read)
 
     def _read(self):
@@ -142,10 +143,24 @@ class Terminal:
                 return
             if not data:
                 return
-            self.data += data
+            with self._more:
+                self.data += data
+                self._more.notify_all()
+
+    def wait_for(self, text):
+        """Wait until a text has been shown."""
+        with self._more:
+            assert self._more.wait_for(lambda: text in self.text, timeout=60), self.text
+
+    def type(self, keys):
+        os.write(self.ours, keys)
 
     def run(self, *args, cwd, env=None):
-        process = subprocess.Popen(
+        self.start(*args, cwd=cwd, env=env)
+        return self.end()
+
+    def start(self, *args, cwd, env=None):
+        self.process = subprocess.Popen(
             args,
             cwd=cwd,
             env={**os.environ, **(env or {})},
@@ -156,14 +171,17 @@ class Terminal:
         )
         os.close(self.theirs)
         self._thread.start()
-        code = process.wait(100)
+
+    def end(self):
+        """Wait for the end of the process and of what it wrote; return its exit code."""
+        code = self.process.wait(100)
         self._thread.join()
         os.close(self.ours)
         return code
 
     @property
     def text(self):
-        return self.data.decode()
+        return self.data.decode(errors="replace")
 
 
 @pytest.mark.parametrize("columns", [20, 80, 500, 0])
@@ -237,6 +255,61 @@ def test_a_job_in_the_background_stops_at_the_terminal_as_any_other_and_goes_on_
     assert "exit code: 0" in terminal.text
     assert f"Results: {FEW}/{FEW} passed" in terminal.text
     passed(suite, FEW)
+
+
+KEYS = """
+set -m
+"$@"
+echo "exit code: $?"
+jobs %1 >/dev/null 2>&1 && fg %1 >/dev/null && echo "went on: $?"
+"""
+HELD = """
+def app(messages):
+    open("started", "w").close()  # Waits until the test reads.
+    open("go").read()
+    return "q"
+"""
+
+
+@pytest.fixture
+def held(suite):
+    """A run at a terminal, of a case that waits to be let go."""
+    suite.write({"keys.sh": KEYS, "agent.py": HELD, "one_eval.py": EVALS.format(cases=1)})
+    for name in ("started", "go"):
+        os.mkfifo(suite.root / name)
+    terminal = Terminal()
+    terminal.start("bash", "keys.sh", *command("one_eval.py"), cwd=suite.root)
+    (suite.root / "started").read_text(encoding="utf-8")
+    terminal.let_go = lambda: (suite.root / "go").write_text("", encoding="utf-8")
+    yield terminal
+    terminal.process.kill()
+
+
+def test_ctrl_c_at_a_terminal(held):
+    held.type(b"\x03")
+    held.wait_for("SIGINT: no further case is started")
+    held.let_go()
+    held.end()
+    assert "exit code: 130" in held.text
+    assert "Traceback" not in held.text
+    assert "Run interrupted: SIGINT" in held.text
+
+
+def test_ctrl_backslash_at_a_terminal(held):
+    held.type(b"\x1c")
+    held.wait_for("state: 0 cases done, 1 in flight, 0 waiting")
+    held.let_go()
+    held.end()
+    assert "exit code: 0" in held.text
+
+
+def test_ctrl_z_at_a_terminal_and_back_to_the_foreground(held):
+    held.type(b"\x1a")
+    held.wait_for(f"exit code: {128 + signal.SIGTSTP}")
+    held.let_go()
+    held.end()
+    assert "went on: 0" in held.text
+    assert "Results: 1/1 passed" in held.text
 
 
 def test_a_job_in_the_background_of_a_script_runs_to_its_end(suite):

@@ -19,6 +19,29 @@ def loaded(number, label="a_eval.py"):
     return wire.FileLoaded(file=number, spec=wire.FileSpec(path=label, label=label), cases=1)
 
 
+def test_files_that_are_given_up_have_failed_and_what_is_still_said_of_them_changes_nothing():
+    loading = Loading(files("a_eval.py", "b_eval.py", "c_eval.py"))
+    loading.assign(1)
+    loading.finished(1, loaded(0))
+    loading.assign(1)
+    loading.give_up("too late")
+    loading.found(1, wire.CaseFound(file=1, case=case("x")))
+    loading.finished(1, loaded(1))
+
+    assert loading.done
+    assert list(loading.loaded) == [0]
+    assert {number: failed.error for number, failed in loading.failed.items()} == {1: "too late", 2: "too late"}
+    assert loading.assign(1) is None
+
+
+def test_what_is_in_progress_is_told_by_worker():
+    loading = Loading(files("a_eval.py", "b_eval.py"))
+    loading.assign(7)
+
+    assert loading.in_progress() == {7: "a_eval.py"}
+    assert loading.describe() == "0 of 2 files loaded"
+
+
 def test_an_idle_worker_gets_the_next_file_and_a_busy_one_none():
     loading = Loading(files("a_eval.py", "b_eval.py", "c_eval.py"))
 
