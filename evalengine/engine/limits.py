@@ -31,6 +31,7 @@ def scheduler_for(
     limits = Limits(
         budget=settings.max_concurrency,
         workers=settings.workers,
+        single_use=settings.isolation == "case",
         retries=settings.retries,
         max_failures=settings.max_failures,
         file_caps=caps,
