@@ -215,11 +215,16 @@ class Session:
     # Signals, where the run is the command line's
 
     def _listen_to_signals(self) -> None:
-        if not self._signals or self._loop is None:
+        if not self._signals or self._loop is None or self._engine is None:
             return
         for signum in _EXIT_BY_SIGNAL:
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 self._loop.add_signal_handler(signum, self._signalled, signum)
+
+        if hasattr(signal, "SIGTSTP"):
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                # Workers are in sessions of their own: the terminal does not stop them.
+                self._loop.add_signal_handler(signal.SIGTSTP, self._engine.suspend)
 
     def _signalled(self, signum: int) -> None:
         assert self._engine is not None

@@ -8,19 +8,23 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
+from evalengine.engine.autopsy import Findings
+from evalengine.engine.gaps import Gaps
+from evalengine.engine.ladder import Ladder
 from evalengine.engine.limits import scheduler_for
+from evalengine.engine.plan import GRACE_S
 from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.retried import Retried
 from evalengine.engine.states import IllegalFactError
-from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
+from evalengine.engine.traces import Traces
+from evalengine.engine.verdicts import Received, encoded, read_result, timed_out, verdict_without_worker
 from evalengine.errors import EngineError
 from evalengine.results import Status
 from evalengine.settings import RunSettings
@@ -32,19 +36,6 @@ _LOOK_FOR_STARTS_S = 0.2
 """How soon the clock of a case starts whose worker is blocked before it could say that the case began."""
 
 _wall_clock = time.time
-
-
-class Traces(Protocol):
-    """What workers leave behind in files, alive or dead."""
-
-    def last_words(self, worker: int) -> str:
-        """Return the end of what a worker's process printed."""
-
-    def begun(self, worker: int) -> list[RunKey]:
-        """Return the attempts that a worker has marked as begun."""
-
-    def finished(self, worker: int) -> list[wire.Finished]:
-        """Return what a worker finished last; it may have been told of all of it, or not."""
 
 
 class Execution:
@@ -61,6 +52,7 @@ class Execution:
         next_worker: int,
         spawn: Callable[[int], None],
         traces: Traces,
+        ladder: Ladder,
     ) -> None:
         self._plan = plan
         self._pool = pool
@@ -68,6 +60,10 @@ class Execution:
         self._emit = recorded.emit
         self._spawn = spawn
         self._traces = traces
+        self._ladder = ladder
+        self._stacks: dict[RunKey, str] = {}
+        """Where overdue attempts hang, as their workers told."""
+        self._last_words = ""
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
@@ -81,6 +77,7 @@ class Execution:
         self._taken: dict[int, int] = {}
         """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
+        self._gaps = Gaps(_LOOK_FOR_STARTS_S)
         self._timer: asyncio.TimerHandle | None = None
         self._retried = Retried()
         self._is_to_tell = False
@@ -88,7 +85,7 @@ class Execution:
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
-            commands.Kill: lambda command: pool.kill(command.worker, command.reason),
+            commands.Kill: lambda command: ladder.kill(command.worker, command.reason),
             commands.Dispatch: self._dispatch,
             commands.Begin: self._begin,
             commands.Withdraw: lambda command: pool.send(command.worker, wire.WithdrawCases()),
@@ -121,6 +118,19 @@ class Execution:
         """Take that a worker waits for commands."""
         self._tell(facts.WorkerReady(worker))
 
+    def heard(self, worker: int, message: wire.AttemptMessage) -> None:
+        """Take what a worker says of attempts."""
+        match message:
+            case wire.Finished():
+                self.finished(worker, message)
+            case wire.Started():
+                self.started(worker, message)
+            case wire.CasesWithdrawn():
+                self.withdrawn(worker, message)
+            case wire.StackTold():
+                self._stacks[message.key] = message.stack
+                self._tell(facts.AttemptAnswered(worker, message.key))
+
     def started(self, worker: int, message: wire.Started) -> None:
         """Take that an attempt began."""
         key = message.key
@@ -140,9 +150,11 @@ class Execution:
                 self.started(worker, wire.Started(*key))
 
     def _look_for_starts(self) -> None:
+        self._notice_gap()
         self._looking = None
         for worker in [worker for worker, unsaid in self._unsaid.items() if unsaid]:
             self._take_marks(worker)
+            self._ladder.watch_import(worker)
         self.settle_turn()
 
     def finished(self, worker: int, message: wire.Finished) -> None:
@@ -151,8 +163,10 @@ class Execution:
         received = read_result(self._plan, worker, message, self._recorded.journal.folder)
         self._received[key] = received
         self._taken[worker] = self._taken.get(worker, 0) + 1
-        self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers, message.next))
+        fact = facts.AttemptFinished(worker, key, received.status, message.leftovers, message.next)
+        self._tell(msgspec.structs.replace(fact, took_s=received.duration_s, robbed_s=message.robbed_s))
         self._received.pop(key, None)
+        self._stacks.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
         self._unsaid.get(worker, set()).discard(key)
 
@@ -161,8 +175,9 @@ class Execution:
         self._unsaid.get(worker, set()).difference_update(message.keys)
         self._tell(facts.StandbyReturned(worker, message.keys))
 
-    def lost(self, worker: int, pid: int | None, cause: str) -> None:
+    def lost(self, worker: int, pid: int | None, found: Findings) -> None:
         """Take the death of a worker; what it had finished and begun, it may not have had the time to say."""
+        cause, self._last_words = found.cause, found.words
         for message in self._traces.finished(worker):
             if message.key in self._running.get(worker, {}) or message.key in self._unsaid.get(worker, set()):
                 self.finished(worker, message)
@@ -170,7 +185,10 @@ class Execution:
         running = self._running.get(worker, {})
         labels = [self._plan.entries[key.case].label for key in running]
         self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause, in_flight=labels))
-        self._tell(facts.WorkerLost(worker, cause))
+        if found.proven is not None and found.proven not in running:
+            label = self._plan.entries[found.proven.case].label
+            self._emit(events.Noticed(text=f"worker {worker} was lost ({cause}) by what {label} had left running"))
+        self._tell(facts.WorkerLost(worker, cause, found.proven, found.is_importing))
         self._running.pop(worker, None)
         self._unsaid.pop(worker, None)
         self._taken.pop(worker, None)
@@ -205,6 +223,7 @@ class Execution:
 
     def _tell(self, fact: facts.Fact) -> bool:
         """Hand a fact in and carry out what follows; tell whether it was accepted."""
+        self._notice_gap()
         try:
             decided = self._scheduler.handle(fact, self._loop.time())
         except IllegalFactError as error:
@@ -220,6 +239,12 @@ class Execution:
             self._perform[type(command)](command)
 
     # The clock
+
+    def _notice_gap(self) -> None:
+        """Take that this process stood still, if it did."""
+        gap_s = 0.0 if self._looking is None else self._gaps.found(self._loop.time(), self._looking.when())
+        if gap_s:
+            self._carry_out(self._scheduler.handle(facts.ClockPaused(gap_s), self._loop.time()))
 
     def _arm(self) -> None:
         deadline = self._scheduler.next_deadline()
@@ -258,7 +283,7 @@ class Execution:
         try:
             self._spawn(worker)
         except EngineError as error:
-            self.lost(worker, None, str(error))
+            self.lost(worker, None, Findings(str(error)))
 
     def _dispatch(self, command: commands.Dispatch) -> None:
         worker, key = command.worker, command.key
@@ -268,43 +293,31 @@ class Execution:
             spec = self._plan.files[command.file].spec
             self._pool.send(worker, wire.UseFile(file=command.file, spec=spec))
         entry = self._plan.entries[key.case]
-        case = entry.case
-        self._pool.send(
-            worker,
-            wire.RunCase(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                file=command.file,
-                eval_id=case.eval_id,
-                set_id=case.set_id,
-                set_name=case.set_name,
-                label=entry.label,
-                payload=case.payload,
-                standby=command.standby,
-                taken=self._taken.get(worker, 0),
-                earlier=self._retried.earlier(key),
-            ),
+        case, taken, earlier = entry.case, self._taken.get(worker, 0), self._retried.earlier(key)
+        set_id, set_name, standby = case.set_id, case.set_name, command.standby
+        run = wire.RunCase(
+            *key, command.file, case.eval_id, set_id, set_name, entry.label, case.payload, standby, earlier, taken
         )
+        self._pool.send(worker, run)
 
     def _begin(self, command: commands.Begin) -> None:
         self._pool.send(command.worker, wire.BeginCase(*command.key))
 
     def _cancel(self, command: commands.Cancel) -> None:
         key = command.key
-        self._pool.send(
-            command.worker,
-            wire.CancelCase(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                status=command.status.value,
-                reason=command.reason,
-            ),
-        )
+        self._pool.send(command.worker, wire.CancelCase(*key, command.status.value, command.reason))
+        if command.status is Status.TIMEOUT:
+            self._ladder.climb(command.worker, key, GRACE_S, self._is_running)
+
+    def _is_running(self, worker: int, key: RunKey) -> bool:
+        return key in self._running.get(worker, ())
 
     def _accept(self, command: commands.Accept) -> None:
-        self._tell_verdict(command.key, self._received.pop(command.key), command.worker)
+        self._tell_verdict(command.key, self._given_by_worker(command), command.worker)
+
+    def _given_by_worker(self, command: commands.Accept) -> Received:
+        received = self._received.pop(command.key)
+        return received if command.reason is None else timed_out(received, command.reason)
 
     def _settle(self, command: commands.Settle) -> None:
         self._tell_verdict(command.key, self._given_by_engine(command), command.worker)
@@ -319,13 +332,13 @@ class Execution:
             result.duration_seconds = self._loop.time() - running[0]
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
-            result.traceback = self._traces.last_words(worker) or None
+            result.traceback = self._stacks.pop(key, None) or self._last_words or None
         return encoded(result)
 
     def _retry(self, command: commands.Retry) -> None:
         verdict = command.verdict
         if isinstance(verdict, commands.Accept):
-            received = self._received.pop(verdict.key)
+            received = self._given_by_worker(verdict)
         else:
             received = self._given_by_engine(verdict)
         self._emit(

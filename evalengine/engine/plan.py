@@ -8,6 +8,8 @@ import msgspec
 
 from evalengine.results import Status
 
+GRACE_S = 2.0
+
 
 class Task(NamedTuple):
     """One repeat of one case of the plan; the tasks are given in the order they are to start."""
@@ -26,7 +28,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How many attempts may be in flight over all workers together."""
     workers: int
     """How many worker processes there may be."""
-    grace_s: float = 2.0
+    grace_s: float = GRACE_S
     """From a cancel to the kill of a worker in which the attempt has not ended."""
     start_timeout_s: float = 75.0
     """How long a worker may take to be ready, and then to start one of the attempts it was sent. Longer than the

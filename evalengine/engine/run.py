@@ -11,11 +11,14 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine.announced import file_events, plan_events
+from evalengine.engine.autopsy import Autopsy
 from evalengine.engine.execution import Execution
+from evalengine.engine.ladder import Ladder
 from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
+from evalengine.engine.plan import GRACE_S
 from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
-from evalengine.engine.pool import Pool
-from evalengine.engine.process import ProcessFactory
+from evalengine.engine.pool import SHUTDOWN_GRACE_S, Pool
+from evalengine.engine.process import Loss, ProcessFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.traces import Traces
 from evalengine.errors import ConfigurationError, EngineError
@@ -25,7 +28,7 @@ from evalengine.selection import Chosen, check_ids
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
-SHUTDOWN_GRACE_S = 2.0
+START_TIMEOUT_S = 60.0
 MOST_DEATHS_IN_A_ROW = 5
 _KEPT_AT_A_TIME = 200
 _WITHOUT_MODEL = " (response_match without a judge model needs none)"
@@ -73,6 +76,8 @@ class Engine:
         self._is_closing = False
         self._stop_reason: str | None = None
         self._traces = Traces(recorded.journal.folder)
+        self._autopsy = Autopsy(self._traces)
+        self._ladder = Ladder(self._loop, self._pool, self._traces)
 
     # The three phases
 
@@ -107,6 +112,7 @@ class Engine:
             next_worker=self._next_worker,
             spawn=self._pool.start,
             traces=self._traces,
+            ladder=self._ladder,
         )
         self._execution = execution
         if self._stop_reason is not None:
@@ -138,18 +144,19 @@ class Engine:
         if self._execution is not None:
             self._execution.stop_now(self._stop_reason or "stopped")
 
+    def suspend(self) -> None:
+        """Stop, and all workers with this process; returns when it goes on. That time is charged to nobody."""
+        self._pool.suspend()
+
     # What the pool tells
 
     def on_messages(self, worker: int, messages: Sequence[wire.Message]) -> None:
         """Take what a worker said."""
         for message in messages:
             match message:
-                case wire.Finished() if self._execution is not None:
-                    self._execution.finished(worker, message)
-                case wire.Started() if self._execution is not None:
-                    self._execution.started(worker, message)
-                case wire.CasesWithdrawn() if self._execution is not None:
-                    self._execution.withdrawn(worker, message)
+                case wire.Finished() | wire.Started() | wire.CasesWithdrawn() | wire.StackTold():
+                    if self._execution is not None:
+                        self._execution.heard(worker, message)
                 case wire.CaseFound():
                     self._loading.found(message)
                 case wire.FileLoaded() | wire.FileFailed():
@@ -164,17 +171,19 @@ class Engine:
         if self._execution is not None:
             self._execution.settle_turn()
 
-    def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
+    def on_lost(self, worker: int, loss: Loss) -> None:
         """Take the death of a worker."""
         was_ready = worker in self._ready
         self._ready.discard(worker)
+        found = self._autopsy.examine(worker, loss, self._ladder.block(worker))
+        cause = found.cause
         if self._execution is not None:
-            self._execution.lost(worker, pid, cause)
+            self._execution.lost(worker, loss.pid, found)
             self._traces.forget(worker)
             return
         self._traces.forget(worker)
-        file = self._loading.worker_lost(worker, cause, self._traces.last_words(worker))
-        self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
+        file = self._loading.worker_lost(worker, cause, found.words)
+        self._emit(events.WorkerLost(worker=worker, pid=loss.pid, cause=cause))
         self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
         if self._early_deaths >= MOST_DEATHS_IN_A_ROW:
             self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
@@ -203,8 +212,15 @@ class Engine:
                 return
 
     def _start_next_worker(self) -> None:
-        self._pool.start(self._next_worker)
+        worker = self._next_worker
+        self._pool.start(worker)
         self._next_worker += 1
+        self._loop.call_later(START_TIMEOUT_S, self._start_overdue, worker)
+
+    def _start_overdue(self, worker: int) -> None:
+        """Give a worker up that does not start; while cases run, the scheduler does that."""
+        if worker not in self._ready and self._execution is None:
+            self._pool.kill(worker, f"it was not ready within {START_TIMEOUT_S:.0f} s")
 
     def _replace_loader(self) -> None:
         try:
@@ -242,6 +258,7 @@ class Engine:
             log_path=str(self._traces.log_path(worker)),
             marks_path=str(marks) if (marks := self._traces.marks_path(worker)) else None,
             results_path=str(self._traces.results_path(worker)),
+            crumbs_path=str(crumbs) if (crumbs := self._traces.crumbs_path(worker)) else None,
             spill_dir=str(self._recorded.journal.folder),
         )
 
@@ -258,7 +275,12 @@ class Engine:
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
-            self._pool.kill(worker, f"its import took longer than {LOAD_TIMEOUT_S:.0f} s")
+            self._ladder.interrupt_import(worker, file)
+            self._loop.call_later(GRACE_S, self._load_hangs, worker, file)
+
+    def _load_hangs(self, worker: int, file: int) -> None:
+        if self._loading.is_loading(worker, file):
+            self._ladder.kill(worker, f"its import took longer than {LOAD_TIMEOUT_S:.0f} s")
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():
