@@ -15,7 +15,7 @@ import tempfile
 import threading
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +40,29 @@ from evalengine.settings import CommandLine, RunSettings
 from evalengine.targets import EvalFile, find_files
 
 
-def run(start: Start, sinks: Sequence[Sink], *, signals: bool = True) -> RunOutcome:
+def run(
+    start: Start,
+    sinks: Sequence[Sink],
+    *,
+    signals: bool = True,
+    tell_state: Callable[[list[str]], None] | None = None,
+) -> RunOutcome:
     """Run ``agentflow eval`` as :func:`evalengine.continuing.prepare` settled it; sinks hear every event.
 
-    Raises UsageError for what cannot be meant, NoCasesError where there is nothing to run, EngineError where
-    the engine cannot finish.
+    ``tell_state`` shows lines to somebody who asked by a signal where the run stands. Raises UsageError for what
+    cannot be meant, NoCasesError where there is nothing to run, EngineError where the engine cannot finish.
     """
     settings = start.settings
     if start.continued is not None and start.only_render:
         return _rendered(settings, start.continued, sinks)
-    session = Session(settings, sinks, journal_root=settings.root, signals=signals, continued=start.continued)
+    session = Session(
+        settings,
+        sinks,
+        journal_root=settings.root,
+        signals=signals,
+        continued=start.continued,
+        tell_state=tell_state,
+    )
     return session.perform(lambda: find_files(settings, start.cwd))
 
 

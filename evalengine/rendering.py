@@ -12,7 +12,7 @@ from evalengine.journal import Past
 from evalengine.journal.replay import Replay
 from evalengine.report.order import CollectionOrder
 from evalengine.report.outcome import RunOutcome
-from evalengine.report.pair import write_pair
+from evalengine.report.pair import ReportsError, write_pair
 from evalengine.report.sink import Sink
 from evalengine.report.summary import RunFold, decode_result
 
@@ -46,6 +46,7 @@ def render(journal: Path, past: Past, target: Target, sinks: Sequence[Sink], unf
                 target.folder, document, lambda: replay.results(order.keys), timestamped=target.timestamped
             )
         except (EngineError, OSError) as error:
+            outcome.report_paths = error.written if isinstance(error, ReportsError) else []
             outcome.exit_code, outcome.problem = int(ExitCode.ENGINE_FAILED), str(error)
     return outcome
 

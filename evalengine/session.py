@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from evalengine import events
@@ -22,25 +22,16 @@ from evalengine.journal.replay import earlier_events
 from evalengine.journal.runs import Continued, prune
 from evalengine.report.order import CollectionOrder
 from evalengine.report.outcome import RunOutcome
-from evalengine.report.pair import write_pair
+from evalengine.report.pair import ReportsError, write_pair
 from evalengine.report.sink import Sink
 from evalengine.report.summary import RunFold
 from evalengine.selection import Chosen, Selection
 from evalengine.settings import RunSettings, as_recorded
+from evalengine.signals import Signals
 from evalengine.targets import EvalFile
-
-INTERRUPT_GRACE_S = 5.0
-"""How long running cases may go on after the first Ctrl-C."""
 
 _ROUGE = re.compile(rb"rouge|quick_check|comprehensive", re.IGNORECASE)
 """What an eval file says that has ROUGE judge, itself or by a preset."""
-
-_EXIT_BY_SIGNAL = {
-    signal.SIGINT: ExitCode.INTERRUPTED,
-    signal.SIGTERM: ExitCode.TERMINATED,
-}
-if hasattr(signal, "SIGHUP"):
-    _EXIT_BY_SIGNAL[signal.SIGHUP] = ExitCode.HANGUP
 
 
 class Session:
@@ -55,21 +46,29 @@ class Session:
         handover: Handover | None = None,
         signals: bool = False,
         continued: Continued | None = None,
+        tell_state: Callable[[list[str]], None] | None = None,
     ) -> None:
+        """``signals``: the process is ours, and so are its signals; ``tell_state`` shows lines to who asks."""
         self.settings = settings
         self._sinks = sinks
         self._journal_root = journal_root
         self._handover = handover
-        self._signals = signals
+        self._is_ours = signals
+        self._show_state = tell_state
+        self._signals = Signals(self)
         self._continued = continued
         self._past = continued.past if continued is not None else Past()
-        self._signal: int | None = None
         self._engine: Engine | None = None
+        self._posted: list[Callable[[], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = time.monotonic()
 
     def perform(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         """Run to the end; raises what kept it from starting, and then leaves no trace of the run."""
+        with self._signals.installed() if self._is_ours else nullcontext():
+            return self._perform_heeded(find)
+
+    def _perform_heeded(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         files = self._found(find)
         factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
         # The fork server comes up while the run is prepared.
@@ -134,12 +133,13 @@ class Session:
         self._engine = engine
         status = "incomplete"
         try:
-            self._listen_to_signals()
+            for callback in self._posted:
+                callback()
             try:
                 plan = await engine.plan()
                 if settings.collect_only:
                     return self._collected(fold, order)
-                if self._signals:
+                if self._is_ours:
                     # The process is ours: what is there now stays, and need not be walked through again and again.
                     gc.freeze()
                 status = await engine.execute(plan)
@@ -182,8 +182,8 @@ class Session:
         so_far = fold.document(verified=False)
         gate = so_far.gate
         exit_code = int(gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
-        if self._signal is not None:
-            status, exit_code = "interrupted", int(_EXIT_BY_SIGNAL[signal.Signals(self._signal)])
+        if self._signals.exit_code is not None:
+            status, exit_code = "interrupted", self._signals.exit_code
         recorded.emit(
             events.RunFinished(
                 status=status,
@@ -206,35 +206,60 @@ class Session:
                     timestamped=self.settings.timestamp_files,
                 )
             except (EngineError, OSError) as error:
+                outcome.report_paths = error.written if isinstance(error, ReportsError) else []
                 outcome.exit_code = int(ExitCode.ENGINE_FAILED)
                 kept = f"; the results are in {recorded.journal.folder}" if self._journal_root is not None else ""
                 outcome.problem = f"{error}{kept}"
+        outcome.told = recorded.problems
         fold.document()  # Raises where the verdicts do not add up; the reports to look into are written by then.
         return outcome
 
-    # Signals, where the run is the command line's
+    # What signals ask for, where the run is the command line's
 
-    def _listen_to_signals(self) -> None:
-        if not self._signals or self._loop is None or self._engine is None:
+    def post(self, callback: Callable[[], None]) -> None:
+        """Call back on the run's loop, as soon as there is one; may be called by a signal handler."""
+        if self._engine is None or self._loop is None:
+            self._posted.append(callback)
             return
-        for signum in _EXIT_BY_SIGNAL:
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                self._loop.add_signal_handler(signum, self._signalled, signum)
+        with suppress(RuntimeError):  # The loop is closed: the run is over.
+            self._loop.call_soon_threadsafe(callback)
 
-        if hasattr(signal, "SIGTSTP"):
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                # Workers are in sessions of their own: the terminal does not stop them.
-                self._loop.add_signal_handler(signal.SIGTSTP, self._engine.suspend)
+    def stop_in_order(self, reason: str) -> None:
+        """Start no further case; those running may finish within the grace."""
+        if self._engine is not None:
+            self._engine.stop_in_order(reason)
 
-    def _signalled(self, signum: int) -> None:
-        assert self._engine is not None
-        assert self._loop is not None
-        if self._signal is None:
-            self._signal = signum
-            self._engine.stop(f"{signal.Signals(signum).name}: no further case is started")
-            self._loop.call_later(INTERRUPT_GRACE_S, self._engine.stop_now)
-        else:
+    def stop_now(self) -> None:
+        """Cancel what is running."""
+        if self._engine is not None:
+            self._show(["stopping: running cases are cancelled; one more Ctrl-C ends everything at once"])
             self._engine.stop_now()
+
+    def kill(self) -> str:
+        """Kill all workers; return how to go on."""
+        if self._engine is not None:
+            self._engine.signal_workers(signal.SIGKILL)
+        return "; agentflow eval --resume goes on" if self._journal_root is not None else ""
+
+    def tell_state(self) -> None:
+        """Show what is running, and for how long."""
+        if self._engine is not None:
+            self._show(self._engine.state())
+
+    def _show(self, lines: list[str]) -> None:
+        if self._show_state is not None:
+            self._show_state(lines)
+
+    def suspend(self) -> None:
+        """Let the workers stand still, as this process is about to."""
+        if self._engine is not None:
+            self._engine.signal_workers(signal.SIGSTOP)
+
+    def resume(self, gap_s: float) -> None:
+        """Let the workers go on after so many seconds."""
+        if self._engine is not None:
+            self._engine.clock.skip(gap_s)
+            self._engine.signal_workers(signal.SIGCONT)
 
 
 def _selection(settings: RunSettings) -> Selection:

@@ -69,6 +69,8 @@ class FileSpec(msgspec.Struct, array_like=True, frozen=True):
     """What the file's config sets, else None."""
     max_concurrency: int | None = None
     """What the file's config sets: a cap for this file inside the budget."""
+    digest: str = ""
+    """Of the file's bytes as they were loaded: a worker that imports it later must find the same; empty for any."""
 
 
 class PlannedCase(msgspec.Struct, array_like=True, frozen=True):

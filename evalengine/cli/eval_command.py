@@ -24,6 +24,7 @@ from evalengine.cli.surroundings import open_page, working_directory
 if TYPE_CHECKING:
     from evalengine.api import RunOutcome
     from evalengine.continuing import Start
+    from evalengine.report.console import Console
     from evalengine.settings import CommandLine, RunSettings
 
 _COLORS = ("auto", "always", "never")
@@ -35,7 +36,16 @@ _OPTIONAL_VALUES = {
 
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Which cases": ("keyword", "tags", "limit", "shuffle", "last_failed", "resume", "collect_only"),
-    "How they run": ("parallel", "max_concurrency", "workers", "isolation", "timeout", "retries", "judge_model"),
+    "How they run": (
+        "parallel",
+        "max_concurrency",
+        "workers",
+        "isolation",
+        "timeout",
+        "run_timeout",
+        "retries",
+        "judge_model",
+    ),
     "When it fails": ("threshold", "fail_on_any", "fail_fast", "max_failures"),
     "Reports": ("output", "report", "timestamp_files", "open_report"),
     "Terminal": ("quiet", "verbose", "progress", "color"),
@@ -99,6 +109,7 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @_option("--workers", type=int, metavar="N", help="Worker processes.  [default: usable cores]")
 @_option("--isolation", metavar="KIND", help="worker: cases share workers.  case: a fresh process for each.")
 @_option("--timeout", type=float, metavar="SECONDS", help="Time for one case.  [default: 300]")
+@_option("--run-timeout", type=float, metavar="SECONDS", help="Time for the whole run; what is left is not run.")
 @_option("--retries", type=int, metavar="N", help="Run a case again, up to N times, after error, timeout or crash.")
 @_option("--judge-model", metavar="MODEL", help="The model that judges responses, over that of criteria.")
 @_option("-t", "--threshold", type=float, metavar="RATE", help="Least pass rate, 0 to 1; without it all must pass.")
@@ -164,16 +175,30 @@ def _perform(start: "Start") -> int:
         environ=os.environ,
     )
     try:
-        outcome = run(start, [console])
+        outcome = run(start, [console], tell_state=console.tell_state)
     except BaseException:
         console.flush()  # What was said of files comes before the error.
+        console.settle()
         raise
-    console.finish(outcome.document, outcome.report_paths)
+    _finish(console, outcome)
     if outcome.problem is not None:
         raise EngineError(outcome.problem)
     if settings.open_report and outcome.report_paths:
         open_page(outcome.report_paths[0])
     return int(outcome.exit_code)
+
+
+def _finish(console: "Console", outcome: "RunOutcome") -> None:
+    """Tell the results; a fault of ours in telling them is told, and changes nothing else."""
+    problems = list(outcome.told)
+    try:
+        console.finish(outcome.document, outcome.report_paths)
+    except Exception as error:  # noqa: BLE001
+        problems.append(f"internal error in the console: {type(error).__name__}: {error}")
+        for path in outcome.report_paths:
+            print_to_stderr("Report:", str(path))
+    for problem in problems:
+        print_error(f"{problem} (please report it); the run went on")
 
 
 def _searched(settings: "RunSettings", cwd: Path) -> str:

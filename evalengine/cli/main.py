@@ -162,7 +162,6 @@ NOT_YET = frozenset(
         "--junit",
         "--markdown",
         "--repeat",
-        "--run-timeout",
         "--shard",
     }
 )

@@ -6,12 +6,13 @@ import sys
 
 
 def claim_standard_descriptors() -> None:
-    """Open descriptors 0 to 2 where the caller closed them, so that no socket of ours gets their numbers."""
+    """Open descriptors 0 to 2 where the caller closed them: no socket of ours or of a child gets their numbers."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # The lowest free number is this one.
+            opened = os.open(os.devnull, os.O_RDWR)  # The lowest free number is this one.
+            os.set_inheritable(opened, True)
 
 
 def settle_streams() -> None:
@@ -44,11 +45,12 @@ def print_to_stderr(prefix: str, message: str, *, red: bool = False) -> None:
         return
     if red and _wants_color():
         prefix = f"\033[31m{prefix}\033[0m"
-    text = f"{prefix} {_one_line(message)}\n"
-    encoding = sys.stderr.encoding or "utf-8"
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stderr.flush()
+    from evalengine.report.stream import SafeStream
+
+    stream = SafeStream(sys.stderr)
+    stream.line(f"{prefix} {_one_line(message)}")
+    stream.settle()
+    stream.close()
 
 
 def _one_line(text: str) -> str:

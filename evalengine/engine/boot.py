@@ -27,7 +27,9 @@ def run_worker(channel: socket.socket, environment: Mapping[str, str | None], sc
     if script_folder in sys.path[:1]:
         del sys.path[0]
     os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, value in environment.items():
         if value is None:
@@ -35,6 +37,8 @@ def run_worker(channel: socket.socket, environment: Mapping[str, str | None], sc
         else:
             os.environ[name] = value
     os.environ[INHERITED_MARK] = str(os.getpid())
+    # Else importing litellm, as agents do, asks the network, and waits for it where there is none.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     _leave_fork_server()
     if sys.platform.startswith("linux"):
         from evalengine.engine.platform import linux

@@ -13,11 +13,11 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
+from evalengine.engine.announced import case_finished, case_requeued, cases_skipped, loss_of_nobody
 from evalengine.engine.autopsy import Findings
-from evalengine.engine.gaps import Gaps
 from evalengine.engine.ladder import Ladder
 from evalengine.engine.limits import scheduler_for
-from evalengine.engine.plan import GRACE_S
+from evalengine.engine.plan import GRACE_S, Counts
 from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
@@ -53,7 +53,9 @@ class Execution:
         spawn: Callable[[int], None],
         traces: Traces,
         ladder: Ladder,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
+        """``look`` is called before a deadline is heeded: it may tell of a pause."""
         self._plan = plan
         self._pool = pool
         self._recorded = recorded
@@ -63,7 +65,7 @@ class Execution:
         self._ladder = ladder
         self._stacks: dict[RunKey, str] = {}
         """Where overdue attempts hang, as their workers told."""
-        self._last_words = ""
+        self._last_words, self._look = "", look
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
@@ -77,7 +79,6 @@ class Execution:
         self._taken: dict[int, int] = {}
         """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
-        self._gaps = Gaps(_LOOK_FOR_STARTS_S)
         self._timer: asyncio.TimerHandle | None = None
         self._retried = Retried()
         self._is_to_tell = False
@@ -87,15 +88,15 @@ class Execution:
             commands.Release: lambda command: pool.stop(command.worker),
             commands.Kill: lambda command: ladder.kill(command.worker, command.reason),
             commands.Dispatch: self._dispatch,
-            commands.Begin: self._begin,
+            commands.Begin: lambda command: pool.send(command.worker, wire.BeginCase(*command.key)),
             commands.Withdraw: lambda command: pool.send(command.worker, wire.WithdrawCases()),
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
             commands.Settle: self._settle,
             commands.Retry: self._retry,
             commands.Stand: self._stand,
-            commands.Requeue: self._requeue,
-            commands.ReportLoss: self._report_loss,
+            commands.Requeue: lambda command: self._emit(case_requeued(command.key, command.reason)),
+            commands.ReportLoss: lambda command: self._emit(loss_of_nobody(plan, command)),
             commands.AnnounceStop: self._announce_stop,
             commands.FailEngine: self._fail,
             commands.EndRun: self._end,
@@ -103,7 +104,8 @@ class Execution:
 
     async def finish(self) -> str:
         """Start, and wait for the last verdict; return the run's status."""
-        self._settle_skipped()
+        for skipped in cases_skipped(self._plan):
+            self._emit(skipped)
         self._carry_out(self._scheduler.start(self._loop.time()))
         self.settle_turn()
         try:
@@ -150,7 +152,6 @@ class Execution:
                 self.started(worker, wire.Started(*key))
 
     def _look_for_starts(self) -> None:
-        self._notice_gap()
         self._looking = None
         for worker in [worker for worker, unsaid in self._unsaid.items() if unsaid]:
             self._take_marks(worker)
@@ -194,15 +195,32 @@ class Execution:
         self._taken.pop(worker, None)
         self.settle_turn()
 
-    def stop(self, reason: str) -> None:
-        """Start no further case."""
-        self._status = "interrupted"
+    def paused(self, gap_s: float) -> None:
+        """Take that the coordinator was not running for so long."""
+        self._tell(facts.ClockPaused(gap_s))
+        self.settle_turn()
+
+    def stand(self) -> tuple[Counts, list[tuple[int, str, float]]]:
+        """Return where the run stands, and the worker, label and age in seconds of each attempt that has begun."""
+        for worker in list(self._unsaid):
+            self._take_marks(worker)
+        now, entries = self._loop.time(), self._plan.entries
+        return self._scheduler.counts(), [
+            (worker, entries[key.case].label, now - since)
+            for worker, running in self._running.items()
+            for key, (since, _) in running.items()
+        ]
+
+    def stop(self, reason: str, status: str = "interrupted") -> None:
+        """Start no further case; ``status`` is what the run is called then."""
+        self._status = status
         self._tell(facts.StopRequested(reason))
         self.settle_turn()
 
     def stop_now(self, reason: str) -> None:
         """Cancel what is running."""
-        self._status = "interrupted"
+        if self._status == "complete":
+            self._status = "interrupted"
         self._tell(facts.StopNowRequested(reason))
         self.settle_turn()
 
@@ -223,7 +241,6 @@ class Execution:
 
     def _tell(self, fact: facts.Fact) -> bool:
         """Hand a fact in and carry out what follows; tell whether it was accepted."""
-        self._notice_gap()
         try:
             decided = self._scheduler.handle(fact, self._loop.time())
         except IllegalFactError as error:
@@ -239,12 +256,6 @@ class Execution:
             self._perform[type(command)](command)
 
     # The clock
-
-    def _notice_gap(self) -> None:
-        """Take that this process stood still, if it did."""
-        gap_s = 0.0 if self._looking is None else self._gaps.found(self._loop.time(), self._looking.when())
-        if gap_s:
-            self._carry_out(self._scheduler.handle(facts.ClockPaused(gap_s), self._loop.time()))
 
     def _arm(self) -> None:
         deadline = self._scheduler.next_deadline()
@@ -267,6 +278,7 @@ class Execution:
 
     def _tick(self) -> None:
         self._timer = None
+        self._look()
         self._tell(facts.Ticked())
         self.settle_turn()
 
@@ -299,9 +311,6 @@ class Execution:
             *key, command.file, case.eval_id, set_id, set_name, entry.label, case.payload, standby, earlier, taken
         )
         self._pool.send(worker, run)
-
-    def _begin(self, command: commands.Begin) -> None:
-        self._pool.send(command.worker, wire.BeginCase(*command.key))
 
     def _cancel(self, command: commands.Cancel) -> None:
         key = command.key
@@ -348,40 +357,8 @@ class Execution:
     def _stand(self, command: commands.Stand) -> None:
         self._tell_verdict(command.key, *self._retried.standing(command.key))
 
-    def _settle_skipped(self) -> None:
-        for place, entry in enumerate(self._plan.entries):
-            if entry.case.skip is not None:
-                key = RunKey(place)
-                result = verdict_without_worker(self._plan, key, Status.SKIPPED, entry.case.skip)
-                self._tell_verdict(key, encoded(result), None)
-
     def _tell_verdict(self, key: RunKey, received: Received, worker: int | None) -> None:
-        self._emit(
-            events.CaseFinished(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                label=self._plan.entries[key.case].label,
-                status=received.status,
-                duration_s=received.duration_s,
-                worker=worker,
-                result=msgspec.Raw(received.raw),
-            )
-        )
-
-    def _requeue(self, command: commands.Requeue) -> None:
-        key = command.key
-        self._emit(
-            events.CaseRequeued(case=key.case, repeat=key.repeat, attempt=key.attempt, reason=command.reason)
-        )
-
-    def _report_loss(self, command: commands.ReportLoss) -> None:
-        labels = ", ".join(self._plan.entries[key.case].label for key in command.keys)
-        text = (
-            f"worker {command.worker} was lost ({command.cause}) and no case died again when run alone; "
-            f"it had been running {labels}"
-        )
-        self._emit(events.Noticed(text=text))
+        self._emit(case_finished(self._plan, key, received, worker))
 
     def _announce_stop(self, command: commands.AnnounceStop) -> None:
         if self._status == "complete":

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from evalengine import wire
 from evalengine.breadcrumbs import INTERRUPT_SIGNAL, STACKS_SIGNAL, Trail, word_of, word_of_import
 from evalengine.engine.autopsy import Block, size_of
-from evalengine.engine.loading import LOAD_TIMEOUT_S
 from evalengine.engine.plan import GRACE_S
 from evalengine.engine.platform import linux
 from evalengine.engine.pool import Pool
@@ -39,7 +38,10 @@ class _Look(NamedTuple):
 class Ladder:
     """Climbs for each overdue attempt; keeps the coordinator's time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, pool: Pool, traces: Traces) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, pool: Pool, traces: Traces, import_timeout_s: float
+    ) -> None:
+        self._import_timeout_s = import_timeout_s
         self._loop = loop
         self._pool = pool
         self._traces = traces
@@ -69,13 +71,13 @@ class Ladder:
     def watch_import(self, worker: int) -> None:
         """End an import that takes too long while a worker has cases: softly, then with the worker."""
         trail = self._traces.trail(worker)
-        over_s = self._loop.time() - trail.since_s - LOAD_TIMEOUT_S
+        over_s = self._loop.time() - trail.since_s - self._import_timeout_s
         if trail.importing is None or over_s < 0:
             return
         if over_s < GRACE_S:
             self._interrupt_in(worker, word_of_import(trail.importing))
         else:
-            self.kill(worker, f"its import of a file took longer than {LOAD_TIMEOUT_S:.0f} s")
+            self.kill(worker, f"its import of a file took longer than {self._import_timeout_s:g} s")
 
     def _interrupt_in(self, worker: int, word: int) -> None:
         if self._traces.ask_to_interrupt(worker, word):

@@ -1,6 +1,6 @@
 """From plan and settings to what a scheduler is given: tasks with their times, limits, caps of files."""
 
-from evalengine.engine.plan import Limits, Task
+from evalengine.engine.plan import START_TIMEOUT_S, Limits, Task
 from evalengine.engine.planning import Plan, PlanEntry
 from evalengine.engine.scheduler import Scheduler
 from evalengine.settings import RunSettings
@@ -32,6 +32,7 @@ def scheduler_for(
         budget=settings.max_concurrency,
         workers=settings.workers,
         single_use=settings.isolation == "case",
+        start_timeout_s=settings.import_timeout_s + START_TIMEOUT_S,
         retries=settings.retries,
         max_failures=settings.max_failures,
         file_caps=caps,

@@ -13,8 +13,6 @@ from evalengine import wire
 from evalengine.engine.planning import LoadedFile
 from evalengine.targets import EvalFile
 
-LOAD_TIMEOUT_S = 60.0
-
 
 class FailedFile(msgspec.Struct):
     """A file that could not be loaded."""
@@ -51,12 +49,15 @@ class Loading:
         file = self._files[number]
         return wire.Load(file=number, path=str(file.path), label=file.label)
 
-    def found(self, message: wire.CaseFound) -> None:
+    def found(self, worker: int, message: wire.CaseFound) -> None:
         """Take one case of a file that is being loaded."""
-        self._cases[message.file].append(message.case)
+        if self.is_loading(worker, message.file):
+            self._cases[message.file].append(message.case)
 
     def finished(self, worker: int, message: wire.FileLoaded | wire.FileFailed) -> None:
-        """Take the outcome of a file that a worker loaded."""
+        """Take the outcome of a file that a worker loaded; of one that was given up, nothing."""
+        if not self.is_loading(worker, message.file):
+            return
         number = self._by_worker.pop(worker)
         if isinstance(message, wire.FileFailed):
             self.failed[number] = FailedFile(
@@ -79,6 +80,21 @@ class Loading:
         if number is not None:
             self.failed[number] = FailedFile(f"its import ended the worker process: {cause}", output=output)
         return number
+
+    def give_up(self, error: str) -> None:
+        """Let all files fail that have no outcome yet."""
+        for number in [*self._waiting, *self._by_worker.values()]:
+            self.failed[number] = FailedFile(error)
+        self._waiting.clear()
+        self._by_worker.clear()
+
+    def describe(self) -> str:
+        """Say how far discovery is."""
+        return f"{len(self.loaded) + len(self.failed)} of {len(self._files)} files loaded"
+
+    def in_progress(self) -> dict[int, str]:
+        """Return the labels of the files that are being loaded, by worker."""
+        return {worker: self._files[number].label for worker, number in self._by_worker.items()}
 
     def is_loading(self, worker: int, file: int) -> bool:
         """Tell whether a worker is still at a file."""

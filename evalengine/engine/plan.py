@@ -9,6 +9,8 @@ import msgspec
 from evalengine.results import Status
 
 GRACE_S = 2.0
+START_TIMEOUT_S = 15.0
+"""How long the start of a process may take, without the import of a file."""
 
 
 class Task(NamedTuple):
@@ -30,9 +32,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How many worker processes there may be."""
     grace_s: float = GRACE_S
     """From a cancel to the kill of a worker in which the attempt has not ended."""
-    start_timeout_s: float = 75.0
-    """How long a worker may take to be ready, and then to start one of the attempts it was sent. Longer than the
-    60 s that a worker gives to the import of a file, so that the worker can say which file it was."""
+    start_timeout_s: float = 60.0 + START_TIMEOUT_S
+    """How long a worker may take to be ready, and then to start one of the attempts it was sent, the import of
+    their file included."""
     single_use: bool = False
     """Whether each attempt gets a fresh worker of its own."""
     retries: int = 0

@@ -7,14 +7,13 @@ everything it had sent was delivered.
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from evalengine import wire
 from evalengine.engine.channel import Channel
-from evalengine.engine.process import Death, Loss, ProcessFactory, describe_exit, kill_group
+from evalengine.engine.process import Death, Loss, ProcessFactory, describe_exit, kill_group, signal_group
 
 _STATUS_WAIT_S = 0.2
 _STATUS_POLL_S = 0.002
@@ -113,18 +112,11 @@ class Pool:
             with contextlib.suppress(OSError):
                 os.kill(pid, signum)
 
-    def suspend(self) -> None:
-        """Stop all workers and what they started, and this process; return when somebody lets it go on."""
-        self._signal_groups(signal.SIGSTOP)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        self._signal_groups(signal.SIGCONT)
-
-    def _signal_groups(self, signum: int) -> None:
-        for worker in self._members:
-            pid = self.pid(worker)
-            if pid is not None:
-                with contextlib.suppress(OSError):
-                    os.killpg(pid, signum)
+    def signal_all(self, signum: int) -> None:
+        """Send a signal to the process groups of all workers; may be called by a signal handler."""
+        for member in list(self._members.values()):
+            if not member.is_dead:
+                signal_group(member.process, signum)
 
     def _heard(self, member: _Member, messages: Sequence[wire.Message]) -> None:
         if messages and isinstance(messages[-1], wire.Goodbye):

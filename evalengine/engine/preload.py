@@ -7,6 +7,7 @@ safe; and it must not raise anything, since the fork server would die of it.
 """
 
 import atexit
+import contextlib
 import gc
 import os
 import signal
@@ -15,8 +16,8 @@ import time
 import warnings
 from typing import Any
 
-problem: str | None = None
-"""Why the worker's modules could not be imported here; a worker then imports them itself, and says so."""
+_NOT_FOR_IT = ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGTSTP", "SIGTTIN", "SIGTTOU")
+"""Signals of a terminal or to the whole process group: the coordinator heeds them, and the guard outlives it."""
 
 _GIVE_UP_S = 5.0
 
@@ -48,6 +49,9 @@ def _on_parent_death(*_: Any) -> None:
 
 
 def _become_guard() -> None:
+    for name in _NOT_FOR_IT:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     if not sys.platform.startswith("linux"):
         return
     from evalengine.engine.platform import linux
@@ -60,14 +64,19 @@ def _become_guard() -> None:
     atexit.register(_end_descendants)
 
 
-def _import_worker() -> str | None:
-    try:
-        from evalengine.engine import boot
+def _import_worker() -> None:
+    from evalengine.engine import boot
 
-        boot.import_worker()
-    except BaseException as error:  # noqa: BLE001 - the fork server dies of anything else than ImportError
-        return f"{type(error).__name__}: {error}"
-    return None
+    boot.import_worker()
+
+
+def require_one_thread() -> None:
+    """End this process where it has more than one thread: to fork is not safe then, and workers are spawned."""
+    if sys.platform.startswith("linux"):
+        from evalengine.engine.platform import linux
+
+        if linux.threads() > 1:
+            os._exit(1)
 
 
 def in_fork_server() -> bool:
@@ -76,9 +85,12 @@ def in_fork_server() -> bool:
 
 
 if in_fork_server():
-    problem = _import_worker()
+    # The fork server would die of what is raised here; a worker imports it again, and says what is wrong.
+    with contextlib.suppress(BaseException):
+        _import_worker()
     _become_guard()
     # Workers share what is imported here and never free it: their collector need not walk through it, nor touch
     # pages that would have to be copied then.
     gc.collect()
     gc.freeze()
+    require_one_thread()

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from evalengine.engine.preload import in_fork_server
+from evalengine.engine.preload import in_fork_server, require_one_thread
 
 
 def _import_rouge() -> None:
@@ -15,3 +15,4 @@ if in_fork_server():
     # A worker imports it again where it is needed, and says what is wrong.
     with contextlib.suppress(BaseException):
         _import_rouge()
+    require_one_thread()

@@ -249,6 +249,17 @@ class Loss(NamedTuple):
     """Whether the engine killed it; ``cause`` says why."""
 
 
+def signal_group(worker: Any, signum: int) -> None:
+    """Send a signal to a living process and everything in its process group."""
+    try:
+        os.killpg(worker.pid, signum)
+    except PermissionError:
+        pass
+    except ProcessLookupError:  # It has no group of its own yet.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(worker.pid, signum)
+
+
 UNKNOWN_EXIT = 255
 """What the library says of a process whose fork server died before it."""
 

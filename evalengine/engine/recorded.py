@@ -2,11 +2,12 @@
 
 An event is in the journal's buffer at once, on disk when the turn of the loop is closed (``write``), and told to
 the sinks after that (``tell``): so a case's verdict is on disk before its slot is filled or its line is printed,
-and no sink keeps the next case waiting.
+and no sink keeps the next case waiting. A sink that raises hears no more, which is told; nobody else is harmed.
 """
 
+import contextlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -27,6 +28,8 @@ class Recorded:
         self._sinks = list(sinks)
         self._untold: deque[tuple[RunEvent, EvalCaseResult | None]] = deque()
         self._told_trouble: str | None = None
+        self.problems: list[str] = []
+        """Why sinks hear no more, a line each."""
 
     def emit(self, event: RunEvent, result: EvalCaseResult | None = None) -> None:
         """Record an event; everyone hears of it at the next :meth:`tell`."""
@@ -53,10 +56,21 @@ class Recorded:
             event, result = self._untold.popleft()
             if result is None and isinstance(event, events.CaseFinished):
                 result = _read(event)
-            for sink in self._sinks:
-                sink.handle(event, result)
-        for sink in self._sinks:
-            sink.flush()
+            for sink in list(self._sinks):
+                with self._minding(sink):
+                    sink.handle(event, result)
+        for sink in list(self._sinks):
+            with self._minding(sink):
+                sink.flush()
+
+    @contextlib.contextmanager
+    def _minding(self, sink: Sink) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost the user's results
+            self._sinks.remove(sink)
+            name = type(sink).__name__.strip("_").lower()
+            self.problems.append(f"internal error in the {name}: {type(error).__name__}: {error}")
 
 
 def _read(event: events.CaseFinished) -> EvalCaseResult:

@@ -12,14 +12,16 @@ import msgspec
 from evalengine import events, wire
 from evalengine.engine.announced import file_events, plan_events
 from evalengine.engine.autopsy import Autopsy
+from evalengine.engine.clock import RunClock
 from evalengine.engine.execution import Execution
 from evalengine.engine.ladder import Ladder
-from evalengine.engine.loading import LOAD_TIMEOUT_S, Loading
+from evalengine.engine.loading import Loading
 from evalengine.engine.plan import GRACE_S
 from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
 from evalengine.engine.pool import SHUTDOWN_GRACE_S, Pool
 from evalengine.engine.process import Loss, ProcessFactory
 from evalengine.engine.recorded import Recorded
+from evalengine.engine.stand import stand
 from evalengine.engine.traces import Traces
 from evalengine.errors import ConfigurationError, EngineError
 from evalengine.journal import Past
@@ -29,6 +31,8 @@ from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
 START_TIMEOUT_S = 60.0
+STOP_GRACE_S = 5.0
+"""How long running cases may go on after the run is told to stop."""
 MOST_DEATHS_IN_A_ROW = 5
 _KEPT_AT_A_TIME = 200
 _WITHOUT_MODEL = " (response_match without a judge model needs none)"
@@ -75,9 +79,11 @@ class Engine:
         self._early_deaths = 0
         self._is_closing = False
         self._stop_reason: str | None = None
+        self._stop_status = "interrupted"
+        self.clock = RunClock(self._loop, on_pause=self._paused, on_tick=recorded.tell)
         self._traces = Traces(recorded.journal.folder)
         self._autopsy = Autopsy(self._traces)
-        self._ladder = Ladder(self._loop, self._pool, self._traces)
+        self._ladder = Ladder(self._loop, self._pool, self._traces, self.settings.import_timeout_s)
 
     # The three phases
 
@@ -87,6 +93,9 @@ class Engine:
         Raises ConfigurationError for a value that cannot be meant, NoCasesError where there is nothing to run,
         EngineError where workers do not start.
         """
+        self.clock.start()
+        if self.settings.run_timeout_s is not None:
+            self.clock.call_later(self.settings.run_timeout_s, self._run_overdue)
         self._start_workers(self.settings.workers)
         if self._files:
             await self._loading_over
@@ -113,10 +122,11 @@ class Engine:
             spawn=self._pool.start,
             traces=self._traces,
             ladder=self._ladder,
+            look=self.clock.look,
         )
         self._execution = execution
         if self._stop_reason is not None:
-            execution.stop(self._stop_reason)
+            execution.stop(self._stop_reason, self._stop_status)
         return await execution.finish()
 
     @property
@@ -127,15 +137,21 @@ class Engine:
     async def close(self) -> None:
         """End all workers and whatever they left behind."""
         self._is_closing = True
+        self.clock.stop()
         await self._pool.close(SHUTDOWN_GRACE_S)
 
     # Stopping
 
-    def stop(self, reason: str) -> None:
+    def stop_in_order(self, reason: str, status: str = "interrupted") -> None:
+        """Start no further case, and cancel after the grace what is running still."""
+        self.stop(reason, status)
+        self.clock.call_later(STOP_GRACE_S, self.stop_now)
+
+    def stop(self, reason: str, status: str = "interrupted") -> None:
         """Start no further case; those running may finish."""
-        self._stop_reason = reason
+        self._stop_reason, self._stop_status = reason, status
         if self._execution is not None:
-            self._execution.stop(reason)
+            self._execution.stop(reason, status)
         elif not self._loading_over.done():
             self._loading_over.set_exception(InterruptedError(reason))
 
@@ -144,21 +160,42 @@ class Engine:
         if self._execution is not None:
             self._execution.stop_now(self._stop_reason or "stopped")
 
-    def suspend(self) -> None:
-        """Stop, and all workers with this process; returns when it goes on. That time is charged to nobody."""
-        self._pool.suspend()
+    def _run_overdue(self) -> None:
+        """End a run whose time is over; what is known of its files and cases is told as ever."""
+        reason = f"the run's time of {self.settings.run_timeout_s:g} s is over"
+        if self._execution is not None:
+            self.stop_in_order(reason, "stopped")
+            return
+        self._stop_reason, self._stop_status = reason, "stopped"
+        self._loading.give_up(f"not loaded: {reason}")
+        self._finish_loading()
+
+    # While it runs
+
+    def signal_workers(self, signum: int) -> None:
+        """Send a signal to all workers and what they started; may be called by a signal handler."""
+        self._pool.signal_all(signum)
+
+    def state(self) -> list[str]:
+        """Say in lines where the run stands."""
+        return stand(self._loading, self._execution)
+
+    def _paused(self, gap_s: float) -> None:
+        if self._execution is not None:
+            self._execution.paused(gap_s)
 
     # What the pool tells
 
     def on_messages(self, worker: int, messages: Sequence[wire.Message]) -> None:
         """Take what a worker said."""
+        self.clock.look()
         for message in messages:
             match message:
                 case wire.Finished() | wire.Started() | wire.CasesWithdrawn() | wire.StackTold():
                     if self._execution is not None:
                         self._execution.heard(worker, message)
                 case wire.CaseFound():
-                    self._loading.found(message)
+                    self._loading.found(worker, message)
                 case wire.FileLoaded() | wire.FileFailed():
                     self._loading.finished(worker, message)
                     self._load_next(worker)
@@ -173,6 +210,7 @@ class Engine:
 
     def on_lost(self, worker: int, loss: Loss) -> None:
         """Take the death of a worker."""
+        self.clock.look()
         was_ready = worker in self._ready
         self._ready.discard(worker)
         found = self._autopsy.examine(worker, loss, self._ladder.block(worker))
@@ -271,16 +309,17 @@ class Engine:
         load = self._loading.assign(worker)
         if load is not None:
             self._pool.send(worker, load)
-            self._loop.call_later(LOAD_TIMEOUT_S, self._load_overdue, worker, load.file)
+            file = load.file
+            self.clock.call_later(self.settings.import_timeout_s, lambda: self._load_overdue(worker, file))
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
             self._ladder.interrupt_import(worker, file)
-            self._loop.call_later(GRACE_S, self._load_hangs, worker, file)
+            self.clock.call_later(GRACE_S, lambda: self._load_hangs(worker, file))
 
     def _load_hangs(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
-            self._ladder.kill(worker, f"its import took longer than {LOAD_TIMEOUT_S:.0f} s")
+            self._ladder.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():

@@ -7,13 +7,15 @@ processes) and its monitor thread stays off: the coordinator has one thread.
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
+
+from evalengine.report.stream import Glimpses
 
 
 class Bar:
     """A bar of ``total`` cases."""
 
-    def __init__(self, stream: TextIO, total: int) -> None:
+    def __init__(self, stream: Glimpses, total: int) -> None:
         from tqdm import tqdm
 
         tqdm.set_lock(threading.RLock())

@@ -33,7 +33,7 @@ from evalengine.report.failure import render_failure, render_file_error
 from evalengine.report.footer import footer_lines, warning_lines
 from evalengine.report.paint import BOLD, RED, YELLOW, Paint, is_terminal, wants_color
 from evalengine.report.plain_text import clip, one_line
-from evalengine.report.stream import SafeStream
+from evalengine.report.stream import PATIENCE_S, TERMINAL_PATIENCE_S, Glimpses, SafeStream
 from evalengine.report.summary import RunDocument
 from evalengine.results import EvalCaseResult, Status
 
@@ -67,6 +67,7 @@ class Console:
     ) -> None:
         environ = os.environ if environ is None else environ
         self._out, self._err = SafeStream(out), SafeStream(err)
+        self._is_terminal = is_terminal(out)
         self._bar_stream = err if (is_terminal(err) if progress is None else progress) else None
         self._paint = Paint(wants_color(out, environ) if color is None else color)
         self._err_paint = Paint(wants_color(err, environ) if color is None else color)
@@ -120,14 +121,31 @@ class Console:
         self._tell_file_errors(document)
         for line in footer_lines(document, paths, self._paint, self._verbosity):
             self._out.line(line)
-        self._write()
+        self._out.settle(TERMINAL_PATIENCE_S if self._is_terminal else PATIENCE_S)
+        if self._out.lost_lines:
+            self._say("warning", f"{self._out.lost_lines} lines of output were left out: nobody read them in time")
         for line in warning_lines(document):
             self._err.line(self._err_paint(line, YELLOW))
-        self._write()
+        self.settle()
+
+    def tell_state(self, lines: Sequence[str]) -> None:
+        """Write lines that somebody asked for just now, where they are not in the way of the output."""
+        for line in lines:
+            self._err.line(one_line(line))
+        self.flush()
+
+    def settle(self) -> None:
+        """Write the rest of what there is to say, as far as somebody reads."""
+        patience_s = TERMINAL_PATIENCE_S if self._is_terminal else PATIENCE_S
+        self._out.settle(patience_s)
+        # Who did not read the one will not read the other.
+        self._err.settle(1.0 if self._out.lost_lines else patience_s)
+        self._out.close()
+        self._err.close()
 
     def _write(self) -> None:
-        self._out.flush()
-        self._err.flush()
+        self._out.offer()
+        self._err.offer()
 
     def _say(self, kind: str, text: str) -> None:
         self._err.line(f"{self._err_paint(f'{kind}:', YELLOW)} {clip(one_line(text), 500)}")
@@ -153,7 +171,7 @@ class Console:
             self._out.line()
         self.flush()
         if self._bar_stream is not None and event.planned:
-            self._bar = Bar(self._bar_stream, event.planned)
+            self._bar = Bar(Glimpses(self._bar_stream, self._err), event.planned)
 
     def _case_started(self, _event: CaseStarted) -> None:
         self._running += 1

@@ -17,3 +17,5 @@ class RunOutcome(msgspec.Struct):
     """Labels in the order they would run, where the run only collects."""
     problem: str | None = None
     """Why reports are missing, where they are; the exit code says so, too."""
+    told: list[str] = []
+    """Faults of our own that cost nothing but what was told of the run."""

@@ -25,7 +25,15 @@ DEFAULT = "default"
 JUDGE_VARIABLE = "EVALENGINE_JUDGE_MODEL"
 CONFEVAL = "confeval.py"
 _STOPPERS = {"fail_fast", "max_failures"}
-_FIELDS = {"timeout_s": "timeout", "output_dir": "output", "eval_dir": "", "sync_agents": "", "keep_runs": ""}
+_FIELDS = {
+    "timeout_s": "timeout",
+    "run_timeout_s": "run_timeout",
+    "import_timeout_s": "",
+    "output_dir": "output",
+    "eval_dir": "",
+    "sync_agents": "",
+    "keep_runs": "",
+}
 """The field of the command line that says a setting, where it is not called like it; empty where none does."""
 
 _DEFAULTS: dict[str, Any] = {
@@ -38,6 +46,7 @@ _DEFAULTS: dict[str, Any] = {
     "retries": 0,
     "report": True,
     "timestamp_files": True,
+    "import_timeout_s": 60.0,
     "keep_runs": 50,
 }
 
@@ -48,6 +57,8 @@ _PICKED_AS_THEY_ARE = (
     "fail_on_any",
     "isolation",
     "timeout_s",
+    "run_timeout_s",
+    "import_timeout_s",
     "retries",
     "limit",
     "report",

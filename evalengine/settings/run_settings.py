@@ -24,6 +24,8 @@ class CommandLine(Record, kw_only=True):
     fail_on_any: bool | None = None
     timeout: float | None = None
     """Seconds."""
+    run_timeout: float | None = None
+    """Seconds."""
     retries: int | None = None
     max_failures: int | None = None
     fail_fast: bool | None = None
@@ -77,6 +79,10 @@ class RunSettings(Record, kw_only=True):
     fail_on_any: bool = False
     timeout_s: float | None = None
     """None where nobody set it: the file's own, else 300 s."""
+    run_timeout_s: float | None = None
+    """When the run stops, from its start; None for never."""
+    import_timeout_s: float = 60.0
+    """How long loading one file may take."""
     retries: int = 0
     """How often a case runs again after error, timeout or crashed."""
     max_failures: int | None = None

@@ -39,20 +39,24 @@ def _propose_share(value: float) -> str:
     return f"nearest valid: {1 if value > 1 else 0}"
 
 
-def _propose_seconds(value: float) -> str:
-    if math.isfinite(value) and value < 0:
-        return f"did you mean {-value:g}?"
-    return "leave it out for the default of 300"
+def _seconds(default: str) -> Rule:
+    """Make the rule for a time limit; ``default`` says what holds where it is left out."""
+
+    def propose(value: float) -> str:
+        if math.isfinite(value) and value < 0:
+            return f"did you mean {-value:g}?"
+        return f"leave it out for {default}"
+
+    return Rule(
+        "must be a number of seconds above 0",
+        lambda value: value > 0 and math.isfinite(value),
+        propose,
+    )
 
 
 _SHARE = Rule("must be between 0 and 1", lambda value: 0 <= value <= 1, _propose_share)
 _AT_LEAST_ONE = Rule("must be at least 1", lambda value: value >= 1, lambda _: "nearest valid: 1")
 _NOT_NEGATIVE = Rule("must be at least 0", lambda value: value >= 0, lambda value: f"did you mean {-value}?")
-_SECONDS = Rule(
-    "must be a number of seconds above 0",
-    lambda value: value > 0 and math.isfinite(value),
-    _propose_seconds,
-)
 _FOLDER = Rule("must name a folder", lambda value: bool(value.strip()) and "\0" not in value, lambda _: "")
 _NAME = Rule("must name a model", lambda value: bool(value.strip()), lambda _: "")
 _SYNC_AGENTS = Rule(
@@ -77,7 +81,9 @@ SETTINGS = (
     Setting("max_concurrency", "--max-concurrency", "max_concurrency", int, _AT_LEAST_ONE),
     Setting("workers", "--workers", "workers", int, _AT_LEAST_ONE),
     Setting("isolation", "--isolation", "isolation", str, _ISOLATION),
-    Setting("timeout_s", "--timeout", "timeout", float, _SECONDS),
+    Setting("timeout_s", "--timeout", "timeout", float, _seconds("the default of 300")),
+    Setting("run_timeout_s", "--run-timeout", "run_timeout", float, _seconds("no limit")),
+    Setting("import_timeout_s", "", "import_timeout", float, _seconds("the default of 60")),
     Setting("retries", "--retries", "retries", int, _NOT_NEGATIVE),
     Setting("fail_fast", "--fail-fast", "fail_fast", bool),
     Setting("max_failures", "--max-failures", "max_failures", int, _AT_LEAST_ONE),

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from evalengine import wire
 from evalengine.cases import EvalSet
 from evalengine.errors import ConfigurationError
@@ -73,6 +75,7 @@ class Catalog:
         self._project.import_confeval()
         if command.path.endswith(".json"):
             return self._load_json(command)
+        digest = modules.digest_of(command.path)
         module = self._module(command.path, command.label)
         try:
             resolved = self._resolve(command.path, command.label, module)
@@ -80,7 +83,8 @@ class Catalog:
             sets = [each for entry in found.entry_points for each in self._sets(module, entry, command.path)]
         except EntryPointError as error:
             raise LoadError(str(error)) from error.__cause__
-        return self._loaded(command, module, resolved, sets, found.warnings, bool(found.entry_points))
+        loaded = self._loaded(command, module, resolved, sets, found.warnings, bool(found.entry_points))
+        return loaded._replace(spec=msgspec.structs.replace(loaded.spec, digest=digest))
 
     def _load_json(self, command: wire.Load) -> LoadedFile:
         resolved = self._resolve(command.path, command.label, None)
@@ -165,6 +169,9 @@ class Catalog:
 
     def use(self, spec: wire.FileSpec) -> FileInUse:
         """Take what a file gives to the run of its cases; raises LoadError."""
+        is_new = spec.needs_module and spec.path not in self._modules
+        if is_new and spec.digest and modules.digest_of(spec.path) != spec.digest:
+            raise LoadError("it was changed or removed after its cases were collected; run it again")
         module = self._module(spec.path, spec.label) if spec.needs_module else None
         needs_custom = any(each.custom is not None for each in spec.criteria)
         self._project.import_confeval()

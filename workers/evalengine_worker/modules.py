@@ -101,6 +101,14 @@ def _execute(name: str, path: str) -> ModuleType:
     return module
 
 
+def digest_of(path: str) -> str:
+    """Return a digest of a file's bytes; an empty text where it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
 def imports_more_than_the_api(path: str) -> bool:
     """Tell whether a file imports anything but the standard library and what eval files are written with.
 

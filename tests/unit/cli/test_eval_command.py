@@ -166,7 +166,7 @@ def ran(monkeypatch, capsys):
 
 
 def collected(labels, errors=()):
-    def run(start, sinks):
+    def run(start, sinks, **_):
         assert sinks == []
         return SimpleNamespace(exit_code=0, collected=labels, document=SimpleNamespace(file_errors=list(errors)))
 
@@ -193,7 +193,7 @@ def test_a_file_that_could_not_be_collected_is_told(ran):
 
 
 def test_what_was_said_comes_before_the_error(ran):
-    def run(start, sinks):
+    def run(start, sinks, **_):
         sinks[0].handle(Noticed(text="a notice of the run"))
         raise NoCasesError("No eval cases found")
 
@@ -215,10 +215,15 @@ def test_the_page_is_opened(ran, monkeypatch, tmp_path, opens, note):
         def finish(self, document, paths):
             pass
 
+        def tell_state(self, lines):
+            pass
+
     monkeypatch.setattr("evalengine.report.console.Console", Quiet)
     monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or opens)
-    outcome = SimpleNamespace(exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None)
-    code, _, err = ran(lambda start, sinks: outcome, "--open")
+    outcome = SimpleNamespace(
+        exit_code=1, report_paths=[page, tmp_path / "a.json"], document=None, problem=None, told=[]
+    )
+    code, _, err = ran(lambda start, sinks, **_: outcome, "--open")
     assert code == 1
     assert asked == [page.as_uri()]
     assert note in err

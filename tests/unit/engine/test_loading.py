@@ -30,7 +30,7 @@ def test_an_idle_worker_gets_the_next_file_and_a_busy_one_none():
 def test_a_file_has_the_cases_that_were_found_in_it():
     loading = Loading(files("a_eval.py"))
     loading.assign(1)
-    loading.found(wire.CaseFound(file=0, case=case("x")))
+    loading.found(1, wire.CaseFound(file=0, case=case("x")))
     loading.finished(1, loaded(0))
 
     assert loading.done
@@ -58,7 +58,7 @@ def test_the_death_of_an_idle_worker_is_nobodys_outcome():
 def test_what_a_dead_worker_had_found_is_not_carried_into_another_file():
     loading = Loading(files("a_eval.py", "b_eval.py"))
     loading.assign(1)
-    loading.found(wire.CaseFound(file=0, case=case("x")))
+    loading.found(1, wire.CaseFound(file=0, case=case("x")))
     loading.worker_lost(1, "exited with 1", "")
     loading.assign(2)
     loading.finished(2, loaded(1, "b_eval.py"))
