@@ -129,6 +129,8 @@ class Configure(_Frame, frozen=True):
     """The file of start marks, see :mod:`evalengine.start_marks`."""
     results_path: str | None = None
     """Where to keep what is finished, see :mod:`evalengine.result_log`; without it nothing stands by."""
+    crumbs_path: str | None = None
+    """The file of breadcrumbs, see :mod:`evalengine.breadcrumbs`."""
     judge_model: str | None = None
     """What the command line, agentflow.json or the environment says, over what criteria say."""
 
@@ -198,6 +200,19 @@ class CancelCase(_Frame, frozen=True):
     attempt: int
     status: str
     reason: str
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class TellStack(_Frame, frozen=True):
+    """Answer StackTold for an attempt that does not end; a worker whose loop is blocked cannot."""
+
+    case: int
+    repeat: int
+    attempt: int
 
     @property
     def key(self) -> RunKey:
@@ -276,6 +291,22 @@ class Finished(_Frame, frozen=True):
     """How many tasks, threads and child processes of finished cases are still alive in this worker."""
     next: RunKey | None = None
     """The attempt that stood by and takes this one's place now."""
+    robbed_s: float = 0.0
+    """For how long others kept the worker's loop from it while it ran."""
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
+class StackTold(_Frame, frozen=True):
+    """Where an attempt is that does not end: its tasks or its thread, most recent call last."""
+
+    case: int
+    repeat: int
+    attempt: int
+    stack: str
 
     @property
     def key(self) -> RunKey:
@@ -299,8 +330,13 @@ class Goodbye(_Frame, frozen=True):
     """The worker ends now, as it was told to."""
 
 
-Command = Configure | Load | UseFile | RunCase | BeginCase | WithdrawCases | CancelCase | Shutdown
-Message = Ready | CaseFound | FileLoaded | FileFailed | Started | Finished | CasesWithdrawn | Notice | Goodbye
+Command = Configure | Load | UseFile | RunCase | BeginCase | WithdrawCases | CancelCase | TellStack | Shutdown
+Message = (
+    Ready | CaseFound | FileLoaded | FileFailed | Started | Finished | CasesWithdrawn | StackTold | Notice | Goodbye
+)
+
+AttemptMessage = Started | Finished | CasesWithdrawn | StackTold
+"""What a worker says of attempts."""
 
 encode = msgspec.msgpack.Encoder().encode
 decode_command = msgspec.msgpack.Decoder(Command).decode

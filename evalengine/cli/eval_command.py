@@ -36,7 +36,16 @@ _OPTIONAL_VALUES = {
 
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Which cases": ("keyword", "tags", "limit", "shuffle", "last_failed", "resume", "collect_only"),
-    "How they run": ("parallel", "max_concurrency", "workers", "timeout", "run_timeout", "retries", "judge_model"),
+    "How they run": (
+        "parallel",
+        "max_concurrency",
+        "workers",
+        "isolation",
+        "timeout",
+        "run_timeout",
+        "retries",
+        "judge_model",
+    ),
     "When it fails": ("threshold", "fail_on_any", "fail_fast", "max_failures"),
     "Reports": ("output", "report", "timestamp_files", "open_report"),
     "Terminal": ("quiet", "verbose", "progress", "color"),
@@ -98,6 +107,7 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @_option("-p", "--parallel/--no-parallel", help="Run cases of all files at once on worker processes.")
 @_option("-c", "--max-concurrency", type=int, metavar="N", help="Cases in flight over all workers.  [default: 4]")
 @_option("--workers", type=int, metavar="N", help="Worker processes.  [default: usable cores]")
+@_option("--isolation", metavar="KIND", help="worker: cases share workers.  case: a fresh process for each.")
 @_option("--timeout", type=float, metavar="SECONDS", help="Time for one case.  [default: 300]")
 @_option("--run-timeout", type=float, metavar="SECONDS", help="Time for the whole run; what is left is not run.")
 @_option("--retries", type=int, metavar="N", help="Run a case again, up to N times, after error, timeout or crash.")

@@ -159,7 +159,6 @@ NOT_YET = frozenset(
     {
         "--baseline",
         "--fail-on-regression",
-        "--isolation",
         "--junit",
         "--markdown",
         "--repeat",

@@ -1,16 +1,22 @@
-"""What discovery and planning came to, as the events that announce it. Pure."""
+"""What came of files, plan and cases, as the events that announce it. Pure."""
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from evalengine import events, wire
 from evalengine.config import CriteriaConfig, EvalConfig
+from evalengine.engine.commands import ReportLoss
 from evalengine.engine.limits import DEFAULT_TIMEOUT_S
 from evalengine.engine.loading import FailedFile, Loading
 from evalengine.engine.planning import LoadedFile, Plan
+from evalengine.engine.verdicts import Received, encoded, verdict_without_worker
 from evalengine.errors import ConfigurationError
 from evalengine.events import RunEvent
+from evalengine.results import Status
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
+from evalengine.wire import RunKey
 
 _NO_ENTRY_POINT = (
     "skipped, it has no eval entry point: define get_eval_set(), get_scenarios(), SCENARIOS, "
@@ -105,3 +111,41 @@ def _described(item: wire.CriterionSpec) -> dict[str, object]:
     """Return a criterion's configuration; of a custom one the threshold alone, it has its own ways."""
     config = item.config.model_dump()
     return config if item.custom is None else {"threshold": config["threshold"]}
+
+
+def case_finished(plan: Plan, key: RunKey, received: Received, worker: int | None) -> events.CaseFinished:
+    """Return what tells of a verdict."""
+    return events.CaseFinished(
+        case=key.case,
+        repeat=key.repeat,
+        attempt=key.attempt,
+        label=plan.entries[key.case].label,
+        status=received.status,
+        duration_s=received.duration_s,
+        worker=worker,
+        result=msgspec.Raw(received.raw),
+    )
+
+
+def cases_skipped(plan: Plan) -> Iterator[events.CaseFinished]:
+    """Yield what tells of the cases that say themselves that they are to be skipped."""
+    for place, entry in enumerate(plan.entries):
+        if entry.case.skip is not None:
+            key = RunKey(place)
+            result = verdict_without_worker(plan, key, Status.SKIPPED, entry.case.skip)
+            yield case_finished(plan, key, encoded(result), None)
+
+
+def case_requeued(key: RunKey, reason: str) -> events.CaseRequeued:
+    """Return what tells of an attempt that came to nothing."""
+    return events.CaseRequeued(case=key.case, repeat=key.repeat, attempt=key.attempt, reason=reason)
+
+
+def loss_of_nobody(plan: Plan, loss: ReportLoss) -> events.Noticed:
+    """Return what tells of a lost worker that no case is to blame for."""
+    labels = ", ".join(plan.entries[key.case].label for key in loss.keys)
+    text = (
+        f"worker {loss.worker} was lost ({loss.cause}) and no case died again when run alone; "
+        f"it had been running {labels}"
+    )
+    return events.Noticed(text=text)

@@ -8,16 +8,17 @@ Nobody is blamed on a guess.
 * A worker that died: the only attempt that had started is ``CRASHED`` (``TIMEOUT`` if its time was over), provided
   nothing of earlier cases lived on there. Otherwise every started attempt is a ``SUSPECT``.
 * A worker that was killed because an attempt did not yield: the overdue attempt is ``TIMEOUT`` if it was the only
-  one (and no leftovers), or if the worker spoke late in the grace, so that its loop was not what hung. Otherwise
-  anything in that process may have blocked it, and the overdue are ``SUSPECT``. Those whose time was not over wait
+  one (and no leftovers), or if the worker has told that it goes on though it was cancelled. Otherwise anything in
+  that process may have blocked it, and the overdue are ``SUSPECT``. Those whose time was not over wait
   again.
-* An attempt that never started waits again. If nothing at all had started there, loading its file may be what
-  kills: at the second such loss it is a ``SUSPECT``; alone, at the second or later, it is blamed.
+* Where an attempt that is over is proven to be guilty, nobody in flight is.
+* An attempt that never started waits again. If nothing at all had started there, or a file was being imported,
+  that may be what kills: at the second such loss it is a ``SUSPECT``; alone, at the second or later, it is blamed.
 * A suspect runs alone in a fresh worker, where it is the only one and so gets a verdict by the rules above.
 * Once the run is stopping nothing waits again: ``NOT_RUN``, or ``TIMEOUT`` for a suspect whose time was over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 
 from evalengine.engine.states import Attempt, Worker, WorkerState
@@ -47,7 +48,7 @@ VERDICTS = {
 
 
 def judge(
-    worker: Worker, proven: RunKey | None, grace_s: float, unstarted_losses: Mapping[int, int], *, stopping: bool
+    worker: Worker, proven: RunKey | None, unstarted_losses: Mapping[int, int], *, stopping: bool
 ) -> list[tuple[Attempt, Outcome]]:
     """Say what becomes of each attempt, in the order they were sent.
 
@@ -57,7 +58,8 @@ def judge(
     return [
         (attempt, _when_stopping(attempt, outcome) if stopping else outcome)
         for attempt in worker.attempts.values()
-        for outcome in [_outcome(attempt, worker, guilty, grace_s, unstarted_losses.get(attempt.index, 0))]
+        for losses in [unstarted_losses.get(attempt.index, 0)]
+        for outcome in [_outcome(attempt, worker, guilty, losses, is_proven=proven is not None)]
     ]
 
 
@@ -67,14 +69,14 @@ def _when_stopping(attempt: Attempt, outcome: Outcome) -> Outcome:
     return Outcome.NOT_RUN if outcome in (Outcome.SUSPECT, Outcome.REQUEUE) else outcome
 
 
-def _outcome(attempt: Attempt, worker: Worker, guilty: Attempt | None, grace_s: float, losses: int) -> Outcome:
+def _outcome(attempt: Attempt, worker: Worker, guilty: Attempt | None, losses: int, *, is_proven: bool) -> Outcome:
     if attempt.cancelled is Status.NOT_RUN:
         return Outcome.NOT_RUN
     if attempt is guilty:
         return _proven(attempt, worker)
-    if guilty is not None:
+    if is_proven:
         return Outcome.REQUEUE
-    return _unproven(attempt, worker, grace_s) if attempt.started else _unstarted(worker, losses + 1)
+    return _unproven(attempt, worker) if attempt.started else _unstarted(worker, losses + 1)
 
 
 def _proven(attempt: Attempt, worker: Worker) -> Outcome:
@@ -86,27 +88,37 @@ def _proven(attempt: Attempt, worker: Worker) -> Outcome:
     return Outcome.TIMEOUT if worker.alone else Outcome.SUSPECT
 
 
-def _unproven(attempt: Attempt, worker: Worker, grace_s: float) -> Outcome:
-    is_only_one = worker.started == 1 and worker.leftovers == 0
+def _unproven(attempt: Attempt, worker: Worker) -> Outcome:
+    is_only_one = worker.started == 1 and worker.leftovers == 0 and not worker.is_importing
     if worker.state is WorkerState.KILLED:
         if not attempt.overdue:
             return Outcome.REQUEUE
-        # Late in the grace: a word that was on its way before the cancel proves nothing.
-        loop_lives = worker.heard_at - attempt.cancelled_at > grace_s / 2
-        return Outcome.TIMEOUT if is_only_one or loop_lives else Outcome.SUSPECT
+        return Outcome.TIMEOUT if is_only_one or attempt.hangs else Outcome.SUSPECT
     if not is_only_one:
         return Outcome.SUSPECT
     return Outcome.TIMEOUT if attempt.overdue else Outcome.CRASHED
 
 
 def _unstarted(worker: Worker, losses: int) -> Outcome:
-    if worker.started:
+    if worker.started and not worker.is_importing:
         return Outcome.REQUEUE
     if not worker.alone:
         return Outcome.SUSPECT if losses >= _PATIENCE else Outcome.REQUEUE
     if losses < _PATIENCE:
         return Outcome.SUSPECT
     return Outcome.TIMEOUT if worker.state is WorkerState.KILLED else Outcome.CRASHED
+
+
+def deaths_after(deaths: int, worker: Worker, outcomes: Sequence[tuple[Attempt, Outcome]]) -> int:
+    """Return how many workers have died in a row, without a start and without a case being to blame."""
+    if any(outcome in (Outcome.CRASHED, Outcome.TIMEOUT) for _, outcome in outcomes):
+        return 0
+    return deaths if worker.ever_started else deaths + 1
+
+
+def is_unstarted_loss(worker: Worker, attempt: Attempt) -> bool:
+    """Tell whether a lost worker may have been lost by what came before an attempt's start."""
+    return not worker.started or (worker.is_importing and not attempt.started)
 
 
 def explain(attempt: Attempt, status: Status, waited_s: float, cause: str) -> str:

@@ -73,6 +73,8 @@ class Accept(_Command, frozen=True):
     worker: int
     key: RunKey
     status: Status
+    reason: str | None = None
+    """Where the verdict is not the one that the worker sent, but ``timeout``: why."""
 
 
 class Settle(_Command, frozen=True):

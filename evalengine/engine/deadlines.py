@@ -21,16 +21,18 @@ class Deadlines:
         self._limits = limits
         self._alarms: Alarms[Attempt | Worker] = Alarms()
         self._paused_s = 0.0
+        self._pauses: list[tuple[float, float]] = []
 
     def active(self, now: float) -> float:
         """Return the time as it is counted here."""
         return now - self._paused_s
 
-    def pause(self, gap_s: float) -> None:
-        """Take that the clock stood still."""
+    def pause(self, gap_s: float, now: float) -> None:
+        """Take that the clock stood still until now."""
         if gap_s < 0:
             raise IllegalFactError(f"a gap of {gap_s} s")
         self._paused_s += gap_s
+        self._pauses.append((now - gap_s, gap_s))
 
     def next(self) -> float | None:
         """When something is due next, by the monotonic clock, or None."""
@@ -60,6 +62,15 @@ class Deadlines:
         """Want an attempt to end in the time of its task, or once it is cancelled, in the grace."""
         grace_s, timeout_s = self._limits.grace_s, self._tasks[attempt.index].timeout_s
         self._alarms.set(attempt, now + (timeout_s if attempt.cancelled is None else grace_s))
+
+    def paused_within(self, took_s: float, now: float) -> float:
+        """Return for how much of the last so many seconds, as any other clock counts them, this one stood still."""
+        paused_s = 0.0
+        for at, gap_s in reversed(self._pauses):
+            if now - at + paused_s >= took_s:
+                break
+            paused_s += gap_s
+        return paused_s
 
     def missed(self, subject: Attempt | Worker) -> str:
         """Say what did not happen in time."""

@@ -13,15 +13,18 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine import commands, facts
+from evalengine.engine.announced import case_finished, case_requeued, cases_skipped, loss_of_nobody
+from evalengine.engine.autopsy import Findings
+from evalengine.engine.ladder import Ladder
 from evalengine.engine.limits import scheduler_for
-from evalengine.engine.plan import Counts
+from evalengine.engine.plan import GRACE_S, Counts
 from evalengine.engine.planning import Plan
 from evalengine.engine.pool import Pool
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.retried import Retried
 from evalengine.engine.states import IllegalFactError
 from evalengine.engine.traces import Traces
-from evalengine.engine.verdicts import Received, encoded, read_result, verdict_without_worker
+from evalengine.engine.verdicts import Received, encoded, read_result, timed_out, verdict_without_worker
 from evalengine.errors import EngineError
 from evalengine.results import Status
 from evalengine.settings import RunSettings
@@ -49,6 +52,7 @@ class Execution:
         next_worker: int,
         spawn: Callable[[int], None],
         traces: Traces,
+        ladder: Ladder,
         look: Callable[[], None] = lambda: None,
     ) -> None:
         """``look`` is called before a deadline is heeded: it may tell of a pause."""
@@ -58,7 +62,10 @@ class Execution:
         self._emit = recorded.emit
         self._spawn = spawn
         self._traces = traces
-        self._look = look
+        self._ladder = ladder
+        self._stacks: dict[RunKey, str] = {}
+        """Where overdue attempts hang, as their workers told."""
+        self._last_words, self._look = "", look
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[str] = self._loop.create_future()
         self._status = "complete"
@@ -79,17 +86,17 @@ class Execution:
         self._perform: dict[type, Callable[..., None]] = {
             commands.Spawn: self._spawn_worker,
             commands.Release: lambda command: pool.stop(command.worker),
-            commands.Kill: lambda command: pool.kill(command.worker, command.reason),
+            commands.Kill: lambda command: ladder.kill(command.worker, command.reason),
             commands.Dispatch: self._dispatch,
-            commands.Begin: self._begin,
+            commands.Begin: lambda command: pool.send(command.worker, wire.BeginCase(*command.key)),
             commands.Withdraw: lambda command: pool.send(command.worker, wire.WithdrawCases()),
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
             commands.Settle: self._settle,
             commands.Retry: self._retry,
             commands.Stand: self._stand,
-            commands.Requeue: self._requeue,
-            commands.ReportLoss: self._report_loss,
+            commands.Requeue: lambda command: self._emit(case_requeued(command.key, command.reason)),
+            commands.ReportLoss: lambda command: self._emit(loss_of_nobody(plan, command)),
             commands.AnnounceStop: self._announce_stop,
             commands.FailEngine: self._fail,
             commands.EndRun: self._end,
@@ -97,7 +104,8 @@ class Execution:
 
     async def finish(self) -> str:
         """Start, and wait for the last verdict; return the run's status."""
-        self._settle_skipped()
+        for skipped in cases_skipped(self._plan):
+            self._emit(skipped)
         self._carry_out(self._scheduler.start(self._loop.time()))
         self.settle_turn()
         try:
@@ -111,6 +119,19 @@ class Execution:
     def ready(self, worker: int) -> None:
         """Take that a worker waits for commands."""
         self._tell(facts.WorkerReady(worker))
+
+    def heard(self, worker: int, message: wire.AttemptMessage) -> None:
+        """Take what a worker says of attempts."""
+        match message:
+            case wire.Finished():
+                self.finished(worker, message)
+            case wire.Started():
+                self.started(worker, message)
+            case wire.CasesWithdrawn():
+                self.withdrawn(worker, message)
+            case wire.StackTold():
+                self._stacks[message.key] = message.stack
+                self._tell(facts.AttemptAnswered(worker, message.key))
 
     def started(self, worker: int, message: wire.Started) -> None:
         """Take that an attempt began."""
@@ -134,6 +155,7 @@ class Execution:
         self._looking = None
         for worker in [worker for worker, unsaid in self._unsaid.items() if unsaid]:
             self._take_marks(worker)
+            self._ladder.watch_import(worker)
         self.settle_turn()
 
     def finished(self, worker: int, message: wire.Finished) -> None:
@@ -142,8 +164,10 @@ class Execution:
         received = read_result(self._plan, worker, message, self._recorded.journal.folder)
         self._received[key] = received
         self._taken[worker] = self._taken.get(worker, 0) + 1
-        self._tell(facts.AttemptFinished(worker, key, received.status, message.leftovers, message.next))
+        fact = facts.AttemptFinished(worker, key, received.status, message.leftovers, message.next)
+        self._tell(msgspec.structs.replace(fact, took_s=received.duration_s, robbed_s=message.robbed_s))
         self._received.pop(key, None)
+        self._stacks.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
         self._unsaid.get(worker, set()).discard(key)
 
@@ -152,8 +176,9 @@ class Execution:
         self._unsaid.get(worker, set()).difference_update(message.keys)
         self._tell(facts.StandbyReturned(worker, message.keys))
 
-    def lost(self, worker: int, pid: int | None, cause: str) -> None:
+    def lost(self, worker: int, pid: int | None, found: Findings) -> None:
         """Take the death of a worker; what it had finished and begun, it may not have had the time to say."""
+        cause, self._last_words = found.cause, found.words
         for message in self._traces.finished(worker):
             if message.key in self._running.get(worker, {}) or message.key in self._unsaid.get(worker, set()):
                 self.finished(worker, message)
@@ -161,7 +186,10 @@ class Execution:
         running = self._running.get(worker, {})
         labels = [self._plan.entries[key.case].label for key in running]
         self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause, in_flight=labels))
-        self._tell(facts.WorkerLost(worker, cause))
+        if found.proven is not None and found.proven not in running:
+            label = self._plan.entries[found.proven.case].label
+            self._emit(events.Noticed(text=f"worker {worker} was lost ({cause}) by what {label} had left running"))
+        self._tell(facts.WorkerLost(worker, cause, found.proven, found.is_importing))
         self._running.pop(worker, None)
         self._unsaid.pop(worker, None)
         self._taken.pop(worker, None)
@@ -176,12 +204,11 @@ class Execution:
         """Return where the run stands, and the worker, label and age in seconds of each attempt that has begun."""
         for worker in list(self._unsaid):
             self._take_marks(worker)
-        now, begun = (
-            self._loop.time(),
-            ((worker, each) for worker, keys in self._running.items() for each in keys.items()),
-        )
+        now, entries = self._loop.time(), self._plan.entries
         return self._scheduler.counts(), [
-            (worker, self._plan.entries[key.case].label, now - since) for worker, (key, (since, _)) in begun
+            (worker, entries[key.case].label, now - since)
+            for worker, running in self._running.items()
+            for key, (since, _) in running.items()
         ]
 
     def stop(self, reason: str, status: str = "interrupted") -> None:
@@ -268,7 +295,7 @@ class Execution:
         try:
             self._spawn(worker)
         except EngineError as error:
-            self.lost(worker, None, str(error))
+            self.lost(worker, None, Findings(str(error)))
 
     def _dispatch(self, command: commands.Dispatch) -> None:
         worker, key = command.worker, command.key
@@ -278,43 +305,28 @@ class Execution:
             spec = self._plan.files[command.file].spec
             self._pool.send(worker, wire.UseFile(file=command.file, spec=spec))
         entry = self._plan.entries[key.case]
-        case = entry.case
-        self._pool.send(
-            worker,
-            wire.RunCase(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                file=command.file,
-                eval_id=case.eval_id,
-                set_id=case.set_id,
-                set_name=case.set_name,
-                label=entry.label,
-                payload=case.payload,
-                standby=command.standby,
-                taken=self._taken.get(worker, 0),
-                earlier=self._retried.earlier(key),
-            ),
+        case, taken, earlier = entry.case, self._taken.get(worker, 0), self._retried.earlier(key)
+        set_id, set_name, standby = case.set_id, case.set_name, command.standby
+        run = wire.RunCase(
+            *key, command.file, case.eval_id, set_id, set_name, entry.label, case.payload, standby, earlier, taken
         )
-
-    def _begin(self, command: commands.Begin) -> None:
-        self._pool.send(command.worker, wire.BeginCase(*command.key))
+        self._pool.send(worker, run)
 
     def _cancel(self, command: commands.Cancel) -> None:
         key = command.key
-        self._pool.send(
-            command.worker,
-            wire.CancelCase(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                status=command.status.value,
-                reason=command.reason,
-            ),
-        )
+        self._pool.send(command.worker, wire.CancelCase(*key, command.status.value, command.reason))
+        if command.status is Status.TIMEOUT:
+            self._ladder.climb(command.worker, key, GRACE_S, self._is_running)
+
+    def _is_running(self, worker: int, key: RunKey) -> bool:
+        return key in self._running.get(worker, ())
 
     def _accept(self, command: commands.Accept) -> None:
-        self._tell_verdict(command.key, self._received.pop(command.key), command.worker)
+        self._tell_verdict(command.key, self._given_by_worker(command), command.worker)
+
+    def _given_by_worker(self, command: commands.Accept) -> Received:
+        received = self._received.pop(command.key)
+        return received if command.reason is None else timed_out(received, command.reason)
 
     def _settle(self, command: commands.Settle) -> None:
         self._tell_verdict(command.key, self._given_by_engine(command), command.worker)
@@ -329,13 +341,13 @@ class Execution:
             result.duration_seconds = self._loop.time() - running[0]
             result.started_at, result.finished_at = running[1], _wall_clock()
         if command.status in (Status.CRASHED, Status.TIMEOUT) and worker is not None:
-            result.traceback = self._traces.last_words(worker) or None
+            result.traceback = self._stacks.pop(key, None) or self._last_words or None
         return encoded(result)
 
     def _retry(self, command: commands.Retry) -> None:
         verdict = command.verdict
         if isinstance(verdict, commands.Accept):
-            received = self._received.pop(verdict.key)
+            received = self._given_by_worker(verdict)
         else:
             received = self._given_by_engine(verdict)
         self._emit(
@@ -345,40 +357,8 @@ class Execution:
     def _stand(self, command: commands.Stand) -> None:
         self._tell_verdict(command.key, *self._retried.standing(command.key))
 
-    def _settle_skipped(self) -> None:
-        for place, entry in enumerate(self._plan.entries):
-            if entry.case.skip is not None:
-                key = RunKey(place)
-                result = verdict_without_worker(self._plan, key, Status.SKIPPED, entry.case.skip)
-                self._tell_verdict(key, encoded(result), None)
-
     def _tell_verdict(self, key: RunKey, received: Received, worker: int | None) -> None:
-        self._emit(
-            events.CaseFinished(
-                case=key.case,
-                repeat=key.repeat,
-                attempt=key.attempt,
-                label=self._plan.entries[key.case].label,
-                status=received.status,
-                duration_s=received.duration_s,
-                worker=worker,
-                result=msgspec.Raw(received.raw),
-            )
-        )
-
-    def _requeue(self, command: commands.Requeue) -> None:
-        key = command.key
-        self._emit(
-            events.CaseRequeued(case=key.case, repeat=key.repeat, attempt=key.attempt, reason=command.reason)
-        )
-
-    def _report_loss(self, command: commands.ReportLoss) -> None:
-        labels = ", ".join(self._plan.entries[key.case].label for key in command.keys)
-        text = (
-            f"worker {command.worker} was lost ({command.cause}) and no case died again when run alone; "
-            f"it had been running {labels}"
-        )
-        self._emit(events.Noticed(text=text))
+        self._emit(case_finished(self._plan, key, received, worker))
 
     def _announce_stop(self, command: commands.AnnounceStop) -> None:
         if self._status == "complete":

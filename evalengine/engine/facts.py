@@ -33,6 +33,10 @@ class AttemptFinished(_Fact, frozen=True):
     """How many tasks, threads and child processes of finished cases live on in the worker."""
     next: RunKey | None = None
     """The attempt that stood by in the worker and has taken this one's slot."""
+    took_s: float = 0.0
+    """How long it ran, by the worker's clock."""
+    robbed_s: float = 0.0
+    """For how much of that others kept the worker's loop from it."""
 
 
 class StandbyReturned(_Fact, frozen=True):
@@ -42,10 +46,14 @@ class StandbyReturned(_Fact, frozen=True):
     keys: list[RunKey]
 
 
-class WorkerAnswered(_Fact, frozen=True):
-    """The worker's loop has spoken in some other way: it is not blocked. Optional; it sharpens blame for hangs."""
+class AttemptAnswered(_Fact, frozen=True):
+    """A worker has told where an attempt is that was cancelled and had every chance to end: it hangs itself.
+
+    Optional; it sharpens blame for hangs.
+    """
 
     worker: int
+    key: RunKey
 
 
 class WorkerSpoiled(_Fact, frozen=True):
@@ -65,7 +73,10 @@ class WorkerLost(_Fact, frozen=True):
     cause: str
     """In words: ``killed by SIGSEGV``, ``exited with 3``."""
     proven: RunKey | None = None
-    """The attempt that the dying thread, or the thread that blocked the process, is proven to have been running."""
+    """The attempt that the dying thread, or the thread that blocked the process, is proven to have been running; of
+    one that is over by now nobody in flight is to blame."""
+    is_importing: bool = False
+    """Whether its main thread was importing a file: what it ran of attempts need not be what ended it."""
 
 
 class Ticked(_Fact, frozen=True):
@@ -91,7 +102,7 @@ class StopNowRequested(_Fact, frozen=True):
 
 
 WorkerFact = (
-    WorkerReady | AttemptStarted | AttemptFinished | StandbyReturned | WorkerAnswered | WorkerSpoiled | WorkerLost
+    WorkerReady | AttemptStarted | AttemptFinished | StandbyReturned | AttemptAnswered | WorkerSpoiled | WorkerLost
 )
 """What becomes known of a worker."""
 

@@ -31,6 +31,7 @@ def scheduler_for(
     limits = Limits(
         budget=settings.max_concurrency,
         workers=settings.workers,
+        single_use=settings.isolation == "case",
         start_timeout_s=settings.import_timeout_s + START_TIMEOUT_S,
         retries=settings.retries,
         max_failures=settings.max_failures,

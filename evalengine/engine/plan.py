@@ -8,6 +8,7 @@ import msgspec
 
 from evalengine.results import Status
 
+GRACE_S = 2.0
 START_TIMEOUT_S = 15.0
 """How long the start of a process may take, without the import of a file."""
 
@@ -29,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How many attempts may be in flight over all workers together."""
     workers: int
     """How many worker processes there may be."""
-    grace_s: float = 2.0
+    grace_s: float = GRACE_S
     """From a cancel to the kill of a worker in which the attempt has not ended."""
     start_timeout_s: float = 60.0 + START_TIMEOUT_S
     """How long a worker may take to be ready, and then to start one of the attempts it was sent, the import of

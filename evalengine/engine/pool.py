@@ -5,17 +5,21 @@ everything it had sent was delivered.
 """
 
 import asyncio
+import contextlib
+import os
 import socket
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from evalengine import wire
 from evalengine.engine.channel import Channel
-from evalengine.engine.process import Death, ProcessFactory, describe_exit, kill_group, signal_group
+from evalengine.engine.process import Death, Loss, ProcessFactory, describe_exit, kill_group, signal_group
 
 _STATUS_WAIT_S = 0.2
 _STATUS_POLL_S = 0.002
 _CLOSED_CHANNEL_WAIT_S = 0.05
+SHUTDOWN_GRACE_S = 2.0
+"""How long a worker may take to end when it is told to."""
 
 
 class PoolListener(Protocol):
@@ -24,8 +28,8 @@ class PoolListener(Protocol):
     def on_messages(self, worker: int, messages: Sequence[wire.Message]) -> None:
         """Take what a worker said, in its order."""
 
-    def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
-        """Take that a worker died without being told to end, and why."""
+    def on_lost(self, worker: int, loss: Loss) -> None:
+        """Take that a worker died without being told to end, and how."""
 
     def on_stopped(self, worker: int) -> None:
         """Take that a worker ended as it was told."""
@@ -96,6 +100,18 @@ class Pool:
             member.kill_reason = member.kill_reason or reason
             kill_group(member.process)
 
+    def pid(self, worker: int) -> int | None:
+        """Return the id of a worker's process, while it lives."""
+        member = self._members.get(worker)
+        return None if member is None or member.is_dead else member.process.pid
+
+    def signal(self, worker: int, signum: int) -> None:
+        """Send a worker's process a signal."""
+        member, pid = self._members.get(worker), self.pid(worker)
+        if member is not None and pid is not None and not member.death.signal(signum):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signum)
+
     def signal_all(self, signum: int) -> None:
         """Send a signal to the process groups of all workers; may be called by a signal handler."""
         for member in list(self._members.values()):
@@ -141,14 +157,21 @@ class Pool:
         if ended_as_told and member.kill_reason is None:
             self._listener.on_stopped(member.worker)
         else:
+            was_killed = member.kill_reason is not None
             cause = member.kill_reason or _cause(exit_code)
-            self._listener.on_lost(member.worker, pid, cause)
+            self._listener.on_lost(member.worker, Loss(pid, cause, exit_code, was_killed))
 
     def stop(self, worker: int) -> None:
         """Tell a worker to end."""
-        if worker in self._members:
-            self._members[worker].is_ending = True
-        self.send(worker, wire.Shutdown())
+        member = self._members.get(worker)
+        if member is not None and not member.is_ending:
+            member.is_ending = True
+            self.send(worker, wire.Shutdown())
+            self._loop.call_later(SHUTDOWN_GRACE_S, self._end_stopped, worker, member)
+
+    def _end_stopped(self, worker: int, member: _Member) -> None:
+        if self._members.get(worker) is member:
+            self.kill(worker, f"it did not end within {SHUTDOWN_GRACE_S:g} s when told to")
 
     async def close(self, grace_s: float) -> None:
         """End all workers: told to, then killed after ``grace_s`` seconds; then the fork server."""

@@ -14,7 +14,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from multiprocess import context, forkserver, popen_forkserver, process, reduction, spawn, util
 
@@ -197,6 +197,14 @@ class Death:
         self.stop()
         self._callback()
 
+    def signal(self, signum: int) -> bool:
+        """Send the process a signal, where that is sure to reach no other."""
+        if self._descriptor < 0 or not self._owned:
+            return False
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(self._descriptor, signum)
+        return True
+
     def stop(self) -> None:
         """Watch no longer."""
         if self._descriptor >= 0:
@@ -227,6 +235,18 @@ def kill_group(worker: Any, *, is_dead: bool = False) -> None:
     for kill in (os.killpg,) if is_dead else (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(worker.pid, signal.SIGKILL)
+
+
+class Loss(NamedTuple):
+    """How a process ended that was not told to."""
+
+    pid: int | None
+    cause: str
+    """In words."""
+    status: int | None = None
+    """Its exit code, or minus the signal; None where that is not known."""
+    was_killed: bool = False
+    """Whether the engine killed it; ``cause`` says why."""
 
 
 def signal_group(worker: Any, signum: int) -> None:

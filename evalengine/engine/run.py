@@ -11,12 +11,15 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.engine.announced import file_events, plan_events
+from evalengine.engine.autopsy import Autopsy
 from evalengine.engine.clock import RunClock
 from evalengine.engine.execution import Execution
+from evalengine.engine.ladder import Ladder
 from evalengine.engine.loading import Loading
+from evalengine.engine.plan import GRACE_S
 from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
-from evalengine.engine.pool import Pool
-from evalengine.engine.process import ProcessFactory
+from evalengine.engine.pool import SHUTDOWN_GRACE_S, Pool
+from evalengine.engine.process import Loss, ProcessFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.stand import stand
 from evalengine.engine.traces import Traces
@@ -27,7 +30,7 @@ from evalengine.selection import Chosen, check_ids
 from evalengine.settings import RunSettings
 from evalengine.targets import EvalFile
 
-SHUTDOWN_GRACE_S = 2.0
+START_TIMEOUT_S = 60.0
 STOP_GRACE_S = 5.0
 """How long running cases may go on after the run is told to stop."""
 MOST_DEATHS_IN_A_ROW = 5
@@ -79,6 +82,8 @@ class Engine:
         self._stop_status = "interrupted"
         self.clock = RunClock(self._loop, on_pause=self._paused, on_tick=recorded.tell)
         self._traces = Traces(recorded.journal.folder)
+        self._autopsy = Autopsy(self._traces)
+        self._ladder = Ladder(self._loop, self._pool, self._traces, self.settings.import_timeout_s)
 
     # The three phases
 
@@ -116,6 +121,7 @@ class Engine:
             next_worker=self._next_worker,
             spawn=self._pool.start,
             traces=self._traces,
+            ladder=self._ladder,
             look=self.clock.look,
         )
         self._execution = execution
@@ -185,12 +191,9 @@ class Engine:
         self.clock.look()
         for message in messages:
             match message:
-                case wire.Finished() if self._execution is not None:
-                    self._execution.finished(worker, message)
-                case wire.Started() if self._execution is not None:
-                    self._execution.started(worker, message)
-                case wire.CasesWithdrawn() if self._execution is not None:
-                    self._execution.withdrawn(worker, message)
+                case wire.Finished() | wire.Started() | wire.CasesWithdrawn() | wire.StackTold():
+                    if self._execution is not None:
+                        self._execution.heard(worker, message)
                 case wire.CaseFound():
                     self._loading.found(worker, message)
                 case wire.FileLoaded() | wire.FileFailed():
@@ -205,18 +208,20 @@ class Engine:
         if self._execution is not None:
             self._execution.settle_turn()
 
-    def on_lost(self, worker: int, pid: int | None, cause: str) -> None:
+    def on_lost(self, worker: int, loss: Loss) -> None:
         """Take the death of a worker."""
         self.clock.look()
         was_ready = worker in self._ready
         self._ready.discard(worker)
+        found = self._autopsy.examine(worker, loss, self._ladder.block(worker))
+        cause = found.cause
         if self._execution is not None:
-            self._execution.lost(worker, pid, cause)
+            self._execution.lost(worker, loss.pid, found)
             self._traces.forget(worker)
             return
         self._traces.forget(worker)
-        file = self._loading.worker_lost(worker, cause, self._traces.last_words(worker))
-        self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
+        file = self._loading.worker_lost(worker, cause, found.words)
+        self._emit(events.WorkerLost(worker=worker, pid=loss.pid, cause=cause))
         self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
         if self._early_deaths >= MOST_DEATHS_IN_A_ROW:
             self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
@@ -245,8 +250,15 @@ class Engine:
                 return
 
     def _start_next_worker(self) -> None:
-        self._pool.start(self._next_worker)
+        worker = self._next_worker
+        self._pool.start(worker)
         self._next_worker += 1
+        self._loop.call_later(START_TIMEOUT_S, self._start_overdue, worker)
+
+    def _start_overdue(self, worker: int) -> None:
+        """Give a worker up that does not start; while cases run, the scheduler does that."""
+        if worker not in self._ready and self._execution is None:
+            self._pool.kill(worker, f"it was not ready within {START_TIMEOUT_S:.0f} s")
 
     def _replace_loader(self) -> None:
         try:
@@ -284,6 +296,7 @@ class Engine:
             log_path=str(self._traces.log_path(worker)),
             marks_path=str(marks) if (marks := self._traces.marks_path(worker)) else None,
             results_path=str(self._traces.results_path(worker)),
+            crumbs_path=str(crumbs) if (crumbs := self._traces.crumbs_path(worker)) else None,
             spill_dir=str(self._recorded.journal.folder),
         )
 
@@ -301,7 +314,12 @@ class Engine:
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
-            self._pool.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
+            self._ladder.interrupt_import(worker, file)
+            self.clock.call_later(GRACE_S, lambda: self._load_hangs(worker, file))
+
+    def _load_hangs(self, worker: int, file: int) -> None:
+        if self._loading.is_loading(worker, file):
+            self._ladder.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():

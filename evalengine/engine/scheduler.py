@@ -18,8 +18,8 @@ cases wait.
 
 *Verdicts.* Every task gets exactly one: ``Accept`` of what the worker sent, or ``Settle`` by the engine. What comes
 first counts: a worker's result settles the case with the result's own status, also after its deadline and after the
-``Kill`` of its worker, for the engine gives its own verdict only when the worker's loss is reported. What a lost or
-released worker still says is ignored, and so is everything after ``EndRun``.
+``Kill`` of its worker, for the engine gives its own verdict only when the worker's loss is reported; but see
+``overtime.py``. What a lost or released worker still says is ignored, and so is everything after ``EndRun``.
 
 *Time.* An overdue attempt is cancelled; one that does not end then has its worker killed: see ``deadlines.py``.
 
@@ -37,11 +37,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from evalengine.engine import commands, facts
-from evalengine.engine.blame import VERDICTS, Outcome, explain, judge
+from evalengine.engine.blame import VERDICTS, Outcome, deaths_after, explain, is_unstarted_loss, judge
 from evalengine.engine.deadlines import Deadlines
 from evalengine.engine.fleet import Fleet
 from evalengine.engine.incidents import Incident
 from evalengine.engine.ledger import Ledger
+from evalengine.engine.overtime import answer_to
 from evalengine.engine.plan import Counts, Limits, Task, most_in_flight
 from evalengine.engine.standby import Standby
 from evalengine.engine.states import (
@@ -136,7 +137,7 @@ class Scheduler:
             case facts.Ticked():
                 self._tick(now)
             case facts.ClockPaused(gap_s):
-                self._deadlines.pause(gap_s)
+                self._deadlines.pause(gap_s, now)
             case facts.StopRequested(reason):
                 self._stop(reason, now)
             case facts.StopNowRequested(reason):
@@ -145,7 +146,6 @@ class Scheduler:
                 worker = self._fleet.find(fact.worker)
                 if worker is not None:
                     self._take_word(worker, fact, now)
-                    worker.heard_at = now
 
     def _take_word(self, worker: Worker, fact: facts.WorkerFact, now: float) -> None:
         match fact:
@@ -153,6 +153,8 @@ class Scheduler:
                 self._start_attempt(worker, fact.key, now)
             case facts.AttemptFinished():
                 self._finish_attempt(worker, fact, now)
+            case facts.AttemptAnswered():
+                worker.find(fact.key).hangs = True
             case facts.StandbyReturned():
                 self._standby.take_back(worker, fact.keys)
                 self._deadlines.keep(worker, now)
@@ -163,9 +165,8 @@ class Scheduler:
                 worker.step(WorkerStep.SPOIL)
                 self._withdraw(now, worker)
             case facts.WorkerLost():
+                worker.is_importing = fact.is_importing
                 self._lose_worker(worker, fact.cause, fact.proven)
-            case facts.WorkerAnswered():
-                pass
 
     def _start_attempt(self, worker: Worker, key: RunKey, now: float) -> None:
         # Its mark may be seen before the word of the attempt whose slot it took.
@@ -191,17 +192,28 @@ class Scheduler:
         del worker.attempts[fact.key[:2]]
         self._take_off(attempt)
         self._deadlines.keep(worker, now)
-        self._conclude(attempt.index, commands.Accept(worker.id, fact.key, fact.status))
+        self._count_result(attempt, fact, now)
         if fact.next is not None:
             self._enter(worker, fact.next, now)
 
+    def _count_result(self, attempt: Attempt, fact: facts.AttemptFinished, now: float) -> None:
+        timeout_s, paused_s = self._tasks[attempt.index].timeout_s, self._deadlines.paused_within(fact.took_s, now)
+        answer = answer_to(attempt, fact, timeout_s, paused_s, self._stop_reason)
+        if isinstance(answer, commands.Accept):
+            self._conclude(attempt.index, answer)
+        else:
+            self._commands.append(answer)
+            self._ledger.came_to_nothing(attempt.index, attempt.key, None)
+            self._suspects.add(attempt.index)
+
     def _lose_worker(self, worker: Worker, cause: str, proven: RunKey | None) -> None:
         stopping = self._stop_reason is not None
-        outcomes = judge(worker, proven, self._limits.grace_s, self._ledger.unstarted_losses, stopping=stopping)
+        outcomes = judge(worker, proven, self._ledger.unstarted_losses, stopping=stopping)
         self._fleet.remove(worker)
         worker.alarm_at = None
         self._standby.free(worker)
-        self._count_death(worker, outcomes)
+        self._deaths = deaths_after(self._deaths, worker, outcomes)
+        self._ledger.lost_unstarted(each.index for each, _ in outcomes if is_unstarted_loss(worker, each))
         incident = Incident(worker.id, cause)
         for attempt, outcome in outcomes:
             self._take_off(attempt)
@@ -239,7 +251,6 @@ class Scheduler:
             return
         attempt.step(AttemptStep.CANCEL)
         attempt.cancelled = status
-        attempt.cancelled_at = now
         attempt.worker.cancelling += 1
         self._deadlines.await_end(attempt, now)
         self._commands.append(commands.Cancel(attempt.worker.id, attempt.key, status, reason))
@@ -249,14 +260,6 @@ class Scheduler:
         worker.step(WorkerStep.KILL)
         worker.alarm_at = None
         self._commands.append(commands.Kill(worker.id, reason))
-
-    def _count_death(self, worker: Worker, outcomes: list[tuple[Attempt, Outcome]]) -> None:
-        if any(outcome in (Outcome.CRASHED, Outcome.TIMEOUT) for _, outcome in outcomes):
-            self._deaths = 0
-        elif not worker.ever_started:
-            self._deaths += 1
-        if not worker.started:
-            self._ledger.lost_unstarted(attempt.index for attempt, _ in outcomes)
 
     def _settle(self, attempt: Attempt, status: Status, incident: Incident) -> None:
         """Give an attempt whose worker was lost its verdict."""
@@ -270,10 +273,7 @@ class Scheduler:
         """Let the case of an attempt whose worker was lost wait again."""
         self._ledger.came_to_nothing(attempt.index, attempt.key, incident if alone else None)
         self._commands.append(commands.Requeue(attempt.key, f"its worker was lost: {incident.cause}", alone))
-        if alone:
-            self._suspects.add(attempt.index)
-        else:
-            self._line.add(attempt.index)
+        (self._suspects if alone else self._line).add(attempt.index)
 
     def _conclude(self, index: int, verdict: commands.Accept | commands.Settle, *, blamed: bool = False) -> None:
         """Give a case its verdict, or let it run again; one that was blamed for a loss, alone."""

@@ -91,7 +91,7 @@ WORKER_TABLE = {
 class Attempt:
     """An attempt in flight, or standing by."""
 
-    __slots__ = ("alarm_at", "cancelled", "cancelled_at", "index", "key", "state", "worker")
+    __slots__ = ("alarm_at", "cancelled", "hangs", "index", "key", "state", "worker")
 
     def __init__(
         self, index: int, key: RunKey, worker: "Worker", state: AttemptState = AttemptState.DISPATCHED
@@ -103,7 +103,8 @@ class Attempt:
         self.state = state
         self.cancelled: Status | None = None
         """The verdict it was cancelled for: ``timeout`` or ``not_run``."""
-        self.cancelled_at = 0.0
+        self.hangs = False
+        """Whether its worker has told that it goes on though it was cancelled."""
         self.alarm_at: float | None = None
         """When its time, or its grace, is over."""
 
@@ -134,8 +135,8 @@ class Worker:
         "attempts",
         "cancelling",
         "ever_started",
-        "heard_at",
         "id",
+        "is_importing",
         "leftovers",
         "standby",
         "started",
@@ -164,7 +165,8 @@ class Worker:
         """Whether it was ever sent an attempt."""
         self.leftovers = 0
         """How much of earlier cases lives on in it, by its last word."""
-        self.heard_at = 0.0
+        self.is_importing = False
+        """Whether it was importing a file when it was lost."""
         self.alarm_at: float | None = None
         """When it must have become ready, or have started one of its attempts."""
 

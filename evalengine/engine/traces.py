@@ -1,4 +1,4 @@
-"""What workers leave behind in files of the run's folder: their output, what they had begun and what finished."""
+"""What workers leave behind in files of the run's folder: output, breadcrumbs, what they had begun and finished."""
 
 import contextlib
 import os
@@ -6,12 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from evalengine import result_log, start_marks, wire
+from evalengine import breadcrumbs, result_log, start_marks, wire
 from evalengine.wire import RunKey
 
 _TAIL_BYTES = 16 * 1024
-_LAST_WORDS = b"Fatal Python error"
-"""How the interpreter begins what it says of a deadly signal."""
 
 
 class Traces:
@@ -34,16 +32,35 @@ class Traces:
             return None
         return path
 
-    def last_words(self, worker: int) -> str:
-        """Return the end of what a worker's process printed, from the interpreter's last words on if there are."""
+    def crumbs_path(self, worker: int) -> Path | None:
+        """Make the file of a worker's breadcrumbs; None where it cannot be made: nobody is proven guilty then."""
+        path = self._crumbs_path(worker)
+        try:
+            breadcrumbs.make_file(path)
+        except OSError:
+            return None
+        return path
+
+    def _crumbs_path(self, worker: int) -> Path:
+        return self._folder / f"worker-{worker}.crumbs"
+
+    def trail(self, worker: int) -> breadcrumbs.Trail:
+        """Return whose code a worker runs, or ran when it died."""
+        return breadcrumbs.read(self._crumbs_path(worker))
+
+    def ask_to_interrupt(self, worker: int, word: int) -> bool:
+        """Let a worker know what its main thread is to be interrupted in; the signal must follow."""
+        return breadcrumbs.ask_to_interrupt(self._crumbs_path(worker), word)
+
+    def log_tail(self, worker: int, start: int = 0) -> str:
+        """Return the end of what a worker's process printed since its log had ``start`` bytes."""
         try:
             with self.log_path(worker).open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _TAIL_BYTES))
-                tail = file.read()
+                file.seek(max(start, size - _TAIL_BYTES))
+                return file.read().decode(errors="replace")
         except OSError:
             return ""
-        return tail[max(0, tail.rfind(_LAST_WORDS)) :].decode(errors="replace")
 
     def begun(self, worker: int) -> list[RunKey]:
         """Return the attempts that a worker has marked as begun, the latest ones that are over among them."""
@@ -70,6 +87,10 @@ class Traces:
 
     def forget(self, worker: int) -> None:
         """Remove what was of use until the end of a worker: all but its output."""
-        for path in (self._folder / f"worker-{worker}.starts", self.results_path(worker)):
+        for path in (
+            self._folder / f"worker-{worker}.starts",
+            self.results_path(worker),
+            self._crumbs_path(worker),
+        ):
             with contextlib.suppress(OSError):
                 path.unlink()

@@ -51,6 +51,15 @@ def read_result(plan: Plan, worker: int, message: wire.Finished, folder: Path) -
         return encoded(verdict_without_worker(plan, message.key, Status.ERROR, reason))
 
 
+def timed_out(received: Received, reason: str) -> Received:
+    """Make a result that came all the same one of an attempt whose time was over; what was done in it stays."""
+    result = msgspec.json.decode(received.raw, type=EvalCaseResult)
+    if result.status is not Status.TIMEOUT:
+        result.traceback = None
+    result.passed, result.status, result.error = False, Status.TIMEOUT, reason
+    return encoded(result)
+
+
 def _take_spilled(path: Path, folder: Path) -> bytes:
     if path.parent != folder:
         msg = f"{path} is not in the folder of the run"

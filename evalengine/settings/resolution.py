@@ -41,6 +41,7 @@ _DEFAULTS: dict[str, Any] = {
     "output_dir": "eval_reports",
     "parallel": False,
     "max_concurrency": 4,
+    "isolation": "worker",
     "fail_on_any": False,
     "retries": 0,
     "report": True,
@@ -54,6 +55,7 @@ _PICKED_AS_THEY_ARE = (
     "sync_agents",
     "threshold",
     "fail_on_any",
+    "isolation",
     "timeout_s",
     "run_timeout_s",
     "import_timeout_s",
@@ -225,7 +227,9 @@ def _set_concurrency(settings: RunSettings, choice: _Choice) -> None:
         settings.notices.append(
             f"{budget} workers instead of {workers}: no more than the budget of cases in flight (--max-concurrency)"
         )
-    settings.workers = min(usable_cores() if workers is None else workers, budget)
+    # A worker that runs one case at a time can have no more of them in flight.
+    usual = budget if settings.isolation == "case" else usable_cores()
+    settings.workers = min(usual if workers is None else workers, budget)
 
 
 def _set_max_failures(settings: RunSettings, choice: _Choice, where: str) -> None:

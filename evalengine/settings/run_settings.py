@@ -18,6 +18,7 @@ class CommandLine(Record, kw_only=True):
     targets: list[str] = []
     parallel: bool | None = None
     workers: int | None = None
+    isolation: str | None = None
     max_concurrency: int | None = None
     threshold: float | None = None
     fail_on_any: bool | None = None
@@ -69,6 +70,8 @@ class RunSettings(Record, kw_only=True):
     sync_agents: str | None = None
     """``threads`` or ``serial``; None leaves it to each file."""
     parallel: bool = False
+    isolation: str = "worker"
+    """``worker``: cases share workers; ``case``: a fresh process for each."""
     workers: int = 1
     max_concurrency: int = 1
     """The budget: cases in flight over all workers together; 1 where the run is sequential."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from evalengine.errors import ConfigurationError
+from evalengine.errors import ConfigurationError, nearest
 
 _KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
@@ -65,6 +65,13 @@ _SYNC_AGENTS = Rule(
     lambda value: f"did you mean {'serial' if value.lower().startswith('s') else 'threads'!r}?",
 )
 
+ISOLATIONS = ("worker", "case")
+_ISOLATION = Rule(
+    "must be 'worker' or 'case'",
+    ISOLATIONS.__contains__,
+    lambda value: nearest(value, ISOLATIONS).removeprefix("; "),
+)
+
 SETTINGS = (
     Setting("eval_dir", "", "directory", str, _FOLDER),
     Setting("output_dir", "--output", "output_dir", str, _FOLDER),
@@ -73,6 +80,7 @@ SETTINGS = (
     Setting("parallel", "--parallel", "parallel", bool),
     Setting("max_concurrency", "--max-concurrency", "max_concurrency", int, _AT_LEAST_ONE),
     Setting("workers", "--workers", "workers", int, _AT_LEAST_ONE),
+    Setting("isolation", "--isolation", "isolation", str, _ISOLATION),
     Setting("timeout_s", "--timeout", "timeout", float, _seconds("the default of 300")),
     Setting("run_timeout_s", "--run-timeout", "run_timeout", float, _seconds("no limit")),
     Setting("import_timeout_s", "", "import_timeout", float, _seconds("the default of 60")),

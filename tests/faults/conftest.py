@@ -57,6 +57,30 @@ class Project:
     def eval(self, *args):
         return Run(self.root, self.start(*args))
 
+    def eval_in(self, group):
+        """Run to the end in a control group."""
+        command = [sys.executable, "-m", "evalengine", "eval", "--no-progress"]
+        inside = ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *command]
+        done = subprocess.run(inside, cwd=self.root, capture_output=True, text=True, timeout=120, check=False)
+        return Run(self.root, done)
+
+    def begin(self, *args):
+        """Begin a run; return its process, for ``ended``."""
+        command = [sys.executable, "-m", "evalengine", "eval", "--no-progress", *args]
+        return subprocess.Popen(
+            command,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def ended(self, process):
+        """Wait for the end of a run that was begun."""
+        out, err = process.communicate(timeout=120)
+        return Run(self.root, subprocess.CompletedProcess(process.args, process.returncode, out, err))
+
 
 @pytest.fixture
 def project(tmp_path):

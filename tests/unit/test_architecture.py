@@ -24,6 +24,7 @@ KERNEL = {
     "records",
     "framing",
     "start_marks",
+    "breadcrumbs",
     "result_log",
     "cases",
     "evalset_json",

@@ -15,7 +15,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 NOT_OURS = {"--force-reinstall", "--no-deps"}
 """Flags of other programs."""
-NOT_YET = {"--repeat", "--isolation", "--shard"}
+NOT_YET = {"--repeat", "--shard"}
 """Flags that README names as missing."""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=IDS)

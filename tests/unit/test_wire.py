@@ -27,6 +27,7 @@ COMMANDS = [
     wire.BeginCase(case=3, repeat=1, attempt=2),
     wire.WithdrawCases(),
     wire.CancelCase(case=3, repeat=1, attempt=2, status="timeout", reason="r"),
+    wire.TellStack(case=3, repeat=1, attempt=2),
     wire.Shutdown(),
 ]
 MESSAGES = [
@@ -37,6 +38,7 @@ MESSAGES = [
     wire.Started(case=3, repeat=1, attempt=2),
     wire.Finished(case=3, repeat=1, attempt=2, result=b"{}", next=wire.RunKey(4)),
     wire.CasesWithdrawn(keys=[wire.RunKey(3, 1, 2)]),
+    wire.StackTold(case=3, repeat=1, attempt=2, stack="File"),
     wire.Notice("n"),
     wire.Goodbye(),
 ]

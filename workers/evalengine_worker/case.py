@@ -82,25 +82,30 @@ class Attempt:
         self.found = (0, 0)
         """How many threads and child processes earlier cases had left running when it began."""
         self.stubborn_tasks = 0
+        self.stack = ""
+        """Where it was when its time was over."""
+        self.robbed_s = 0.0
+        """For how long others kept the loop from it."""
         self._file = file
         self._surroundings = surroundings
-        self._tasks: Tasks = set()
+        self.tasks: Tasks = set()
+        """What it started and what goes on."""
         self._cancel: wire.CancelCase | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._is_running = False
         self._has_started = False
 
     def start(self, task: asyncio.Task[None]) -> None:
         """Know the task that runs it, to cancel it by."""
-        self._task = task
+        self.task = task
 
     def cancel(self, command: wire.CancelCase) -> None:
         """Cancel it; it finishes with the command's status and reason, once its code has ended."""
         if self._cancel is not None:
             return
         self._cancel = command
-        if self._is_running and self._task is not None:
-            self._task.cancel()
+        if self._is_running and self.task is not None:
+            self.task.cancel()
 
     @property
     def is_cancelled(self) -> bool:
@@ -150,7 +155,7 @@ class Attempt:
         recorder = Recorder()
         if self._surroundings.captures:
             current_output.set(self.output)
-        current_tasks.set(self._tasks)
+        current_tasks.set(self.tasks)
         missed = unattributed.count
         try:
             with recording(recorder):
@@ -202,16 +207,18 @@ class Attempt:
         self._say_started()
         message = _frame(self.command, result, self._surroundings.spill_dir, leftovers)
         following = self._surroundings.next_key()
-        self._surroundings.conclude(msgspec.structs.replace(message, next=following) if following else message)
+        if following or self.robbed_s:
+            message = msgspec.structs.replace(message, next=following, robbed_s=self.robbed_s)
+        self._surroundings.conclude(message)
 
     async def _clean_up(self, result: EvalCaseResult) -> None:
         """Cancel the tasks that the case left running; a cancellation of the case itself comes too late here."""
-        if not self._tasks:
+        if not self.tasks:
             return
         try:
-            left, self.stubborn_tasks = await cancel_all(self._tasks)
+            left, self.stubborn_tasks = await cancel_all(self.tasks)
         except _CancelledError:
-            left = self.stubborn_tasks = len(self._tasks)
+            left = self.stubborn_tasks = len(self.tasks)
         if left:
             stubborn = f", but {self.stubborn_tasks} did not end" if self.stubborn_tasks else ""
             result.notes.append(f"left {left} asyncio task{'s' if left > 1 else ''} running; cancelled{stubborn}")

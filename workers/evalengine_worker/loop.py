@@ -19,21 +19,26 @@ from typing import Any
 import msgspec
 
 from evalengine import wire
+from evalengine.breadcrumbs import word_of
 from evalengine.errors import EvalEngineError
 from evalengine.result_log import ResultLog
-from evalengine.results import EvalCaseResult
+from evalengine.results import EvalCaseResult, Status
 from evalengine.start_marks import StartMarks
-from evalengine_worker import failures, outcomes
+from evalengine_worker import failures, outcomes, stacks
 from evalengine_worker.capture import Output, Streams, current_output
 from evalengine_worker.case import Attempt
 from evalengine_worker.catalog import Catalog, FileInUse
+from evalengine_worker.endings import enable_fault_handler, note_endings
 from evalengine_worker.hygiene import Hygiene, Snapshot
+from evalengine_worker.interrupts import Interrupts
 from evalengine_worker.leftovers import Leftovers, busy_pool_threads
 from evalengine_worker.link import BROKEN, Link
 from evalengine_worker.project import LoadError, Project
 from evalengine_worker.tasks import WorkerLoop
 
 _GOODBYE_WAIT_S = 1.0
+_CHANCE_S = 0.1
+"""How long a cancelled case gets to end before it is told that it does not; its tasks have half of that."""
 _LEFT = (("thread", "threads"), ("child process", "child processes"))
 
 _getpid = os.getpid
@@ -65,6 +70,8 @@ class Worker:
         self._marks: StartMarks | None = None
         self._results: ResultLog | None = None
         self._standby: dict[wire.RunKey, wire.RunCase] = {}
+        self._steps = loop.steps
+        self._interrupts = Interrupts(loop.steps)
         self._is_over = False
         self.send = self._link.send
         self.flushed = self._link.flushed
@@ -97,8 +104,8 @@ class Worker:
                 case wire.WithdrawCases():
                     self.send(wire.CasesWithdrawn(keys=list(self._standby)))
                     self._standby.clear()
-                case wire.CancelCase() if command.key in self._running:
-                    self._running[command.key].cancel(command)
+                case wire.CancelCase() | wire.TellStack() if command.key in self._running:
+                    self._look_at(self._running[command.key], command)
                 case wire.Load() | wire.UseFile():
                     self._blocking = command
                     self._loop.stop()
@@ -109,17 +116,36 @@ class Worker:
                     self._is_over = True
                     self._loop.stop()
 
+    def _look_at(self, attempt: Attempt, command: wire.CancelCase | wire.TellStack) -> None:
+        """See where an attempt is, before it is cancelled for its time, or because it does not end."""
+        if isinstance(command, wire.TellStack):
+            # Others may have kept the loop until now: it gets the time to end.
+            self._loop.call_later(_CHANCE_S, self._tell_stack, attempt, context=self._clean_context.copy())
+            return
+        if command.status == Status.TIMEOUT:
+            attempt.stack = self._stack_of(attempt)
+        attempt.cancel(command)
+
+    def _tell_stack(self, attempt: Attempt) -> None:
+        if self._running.get(attempt.command.key) is attempt:
+            self.send(wire.StackTold(*attempt.command.key, self._stack_of(attempt) or attempt.stack))
+
     def _configure(self, command: wire.Configure) -> None:
         self.worker, self.spill_dir, self._log_path = command.worker, command.spill_dir, command.log_path
         self.captures = command.capture
         if command.log_path is not None:
-            _enable_fault_handler(self._streams.log.open(command.log_path))
+            enable_fault_handler(self._streams.log.open(command.log_path))
         if command.marks_path is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._marks = StartMarks(Path(command.marks_path))
         if command.results_path is not None:
             with contextlib.suppress(OSError):
                 self._results = ResultLog(Path(command.results_path))
+        if command.crumbs_path is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._steps.crumbs.open(Path(command.crumbs_path))
+        note_endings(self._steps.crumbs, self._streams.log.write)
+        self._interrupts.install()
         sys.argv = [command.root]
         project = Project(command, self._run_to_end)
         project.enter()
@@ -156,10 +182,11 @@ class Worker:
         log_start = self._streams.log.size
         token = current_output.set(output)
         try:
-            if isinstance(command, wire.Load):
-                self._load(self._catalog, command, output, log_start)
-            else:
-                self._use(self._catalog, command)
+            with self._steps.importing(command.file):
+                if isinstance(command, wire.Load):
+                    self._load(self._catalog, command, output, log_start)
+                else:
+                    self._use(self._catalog, command)
         finally:
             current_output.reset(token)
             output.is_open = False
@@ -303,6 +330,11 @@ class Worker:
             attempt.log_start, attempt.log_writes = self._streams.log.size, self._streams.log.writes
             attempt.found = (self._leftovers.threads(), self._leftovers.children())
         self._begun.add(attempt.command.key)
+        self._steps.begin(attempt.command.key)
+
+    def _stack_of(self, attempt: Attempt) -> str:
+        thread = self._steps.crumbs.thread_of(word_of(attempt.command.key))
+        return stacks.of_attempt(attempt.task, attempt.tasks, thread)
 
     def end(self, attempt: Attempt, result: EvalCaseResult) -> int:
         """Take note that an attempt is over; add notes and output; return what is left running here."""
@@ -311,6 +343,8 @@ class Worker:
         if key not in self._begun:
             return 0
         self._begun.discard(key)
+        attempt.robbed_s = self._steps.end(key)
+        self._add_stack(attempt, result)
         attempt.output.is_open = False
         result.output = attempt.output.text()
         nobody_else_wrote = attempt.is_alone and self._streams.log.writes == attempt.log_writes
@@ -328,6 +362,15 @@ class Worker:
         else:
             self._settle(attempt, result)
         return attempt.stubborn_tasks + threads + children
+
+    def _add_stack(self, attempt: Attempt, result: EvalCaseResult) -> None:
+        """Say where a case was when its time was over: interrupted, or cancelled."""
+        stack = self._interrupts.taken(word_of(attempt.command.key))
+        if stack is not None and result.status is not Status.TIMEOUT:
+            result.passed, result.status = False, Status.TIMEOUT
+            result.error = "its time was over"
+        if result.status is Status.TIMEOUT:
+            result.traceback = stack or attempt.stack or None
 
     def _settle(self, attempt: Attempt, result: EvalCaseResult) -> None:
         try:
@@ -353,9 +396,3 @@ class Worker:
             self._link.flush_now(_GOODBYE_WAIT_S)
         finally:
             _exit(BROKEN)
-
-
-def _enable_fault_handler(descriptor: int) -> None:
-    import faulthandler
-
-    faulthandler.enable(descriptor, all_threads=True)

@@ -8,6 +8,8 @@ import time
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
+from evalengine_worker.steps import SteppingLoop
+
 _monotonic = time.monotonic
 _wait = asyncio.wait
 _Task = asyncio.Task
@@ -19,7 +21,7 @@ Tasks = set[asyncio.Task[Any]]
 current_tasks: ContextVar[Tasks | None] = ContextVar("evalengine_tasks", default=None)
 
 
-class WorkerLoop(asyncio.SelectorEventLoop):
+class WorkerLoop(SteppingLoop):
     """The worker's loop: it notes whose each task is, whatever task factory user code sets.
 
     Timers go by the clock there was at the start, also where user code freezes or replaces ``time.monotonic``.

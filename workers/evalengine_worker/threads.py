@@ -7,9 +7,12 @@ then the case is not over, and nobody is told that it were.
 import asyncio
 import contextlib
 import contextvars
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from evalengine_worker.steps import current_attempt
 
 THREAD_NAME = "evalengine-case"
 
@@ -44,9 +47,11 @@ async def run_in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
     loop = asyncio.get_running_loop()
     end = _ThreadEnd(loop=loop)
     context = contextvars.copy_context()
+    steps: Any = getattr(loop, "steps", None)
+    call_in_thread = call if steps is None else functools.partial(steps.in_thread, current_attempt.get(), call)
 
     def work() -> None:
-        outcome = call(context.run, function, *args)
+        outcome: Outcome = call_in_thread(context.run, function, *args)
         with contextlib.suppress(RuntimeError):  # The loop may be closed: the process is ending.
             loop.call_soon_threadsafe(_settle, end, outcome)
 

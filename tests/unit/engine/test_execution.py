@@ -6,6 +6,7 @@ import msgspec
 
 from evalengine import events, wire
 from evalengine.cases import EvalCase
+from evalengine.engine.autopsy import Findings
 from evalengine.engine.execution import Execution
 from evalengine.engine.planning import LoadedFile, Plan, PlanEntry
 from evalengine.engine.recorded import Recorded
@@ -80,6 +81,7 @@ class Stage:
         self.pool = FakePool()
         self.marks = {}
         self.kept = {}
+        self.climbed = []
         self.execution = Execution(
             plan,
             RunSettings(
@@ -96,11 +98,18 @@ class Stage:
             next_worker=workers + 1,
             spawn=self.pool.start,
             traces=self,
+            ladder=self,
         )
         self.over = asyncio.ensure_future(self.execution.finish())
 
-    def last_words(self, worker):
-        return f"last words of {worker}"
+    def kill(self, worker, reason):
+        self.pool.kill(worker, reason)
+
+    def watch_import(self, worker):
+        pass
+
+    def climb(self, worker, key, grace_s, is_running):
+        self.climbed.append((worker, key))
 
     def begun(self, worker):
         return self.marks.get(worker, [])
@@ -245,7 +254,7 @@ async def test_the_only_case_in_flight_crashed_when_its_worker_died(tmp_path):
     stage = await Stage(tmp_path, planned(["a", "b"])).begin()
     first = stage.pool.running()[0]
     stage.execution.started(1, wire.Started(first.case, 0, 1))
-    stage.execution.lost(1, 4711, "killed by SIGSEGV")
+    stage.execution.lost(1, 4711, Findings("killed by SIGSEGV", words="last words"))
     await asyncio.sleep(0.01)
     replacement = stage.pool.started[-1]
     stage.execution.ready(replacement)
@@ -256,7 +265,7 @@ async def test_the_only_case_in_flight_crashed_when_its_worker_died(tmp_path):
     assert stage.verdicts() == {"a": Status.CRASHED, "b": Status.PASSED}
     result = msgspec.json.decode(next(stage.journal.results([(0, 0)])), type=EvalCaseResult)
     assert "SIGSEGV" in result.error
-    assert result.traceback == "last words of 1"
+    assert result.traceback == "last words"
     assert result.expected == [{"user_input": "q", "response": "r"}]
 
 
@@ -265,7 +274,7 @@ async def test_a_case_that_was_marked_as_begun_is_blamed_though_its_worker_could
     stage = await Stage(tmp_path, planned(["a", "b"]), budget=2).begin()
     first, second = stage.pool.running()
     stage.marks[1] = [first.key]
-    stage.execution.lost(1, 4711, "exited with 0")
+    stage.execution.lost(1, 4711, Findings("exited with 0", words="last words"))
     await asyncio.sleep(0.01)
 
     assert stage.verdicts() == {"a": Status.CRASHED}
@@ -281,7 +290,7 @@ async def test_what_a_lost_worker_had_kept_counts_and_only_what_it_began_then_is
     stage.execution.started(1, wire.Started(*first.key))
     stage.kept[1] = [finished(first, next=second.key)]
     stage.marks[1] = [first.key, second.key]
-    stage.execution.lost(1, 4711, "killed by SIGSEGV")
+    stage.execution.lost(1, 4711, Findings("killed by SIGSEGV", words="last words"))
     await asyncio.sleep(0.01)
 
     assert stage.verdicts() == {"a": Status.PASSED, "b": Status.CRASHED}
@@ -294,7 +303,7 @@ async def test_what_came_before_the_loss_does_not_come_again_from_what_was_kept(
     first = stage.pool.running()[0]
     stage.run_one(first)
     stage.kept[1] = [finished(first)]
-    stage.execution.lost(1, 4711, "killed by SIGKILL")
+    stage.execution.lost(1, 4711, Findings("killed by SIGKILL", words="last words"))
     await asyncio.sleep(0.01)
 
     assert stage.verdicts() == {"a": Status.PASSED}
@@ -412,7 +421,7 @@ async def test_workers_that_never_live_fail_the_run_and_leave_no_case_without_a_
     stage.execution._spawn = starts.put_nowait
     worker = 1
     for _ in range(5):
-        stage.execution.lost(worker, None, "exited with 1")
+        stage.execution.lost(worker, None, Findings("exited with 1", words="last words"))
         if stage.execution.failure is None:
             worker = await starts.get()
 

@@ -23,6 +23,7 @@ from evalengine.engine.commands import (
     Withdraw,
 )
 from evalengine.engine.facts import (
+    AttemptAnswered,
     AttemptFinished,
     AttemptStarted,
     ClockPaused,
@@ -30,7 +31,6 @@ from evalengine.engine.facts import (
     StopNowRequested,
     StopRequested,
     Ticked,
-    WorkerAnswered,
     WorkerLost,
     WorkerReady,
     WorkerSpoiled,
@@ -477,7 +477,7 @@ def test_an_attempt_cannot_finish_twice():
     "fact",
     [
         WorkerReady(0),
-        WorkerAnswered(0),
+        AttemptAnswered(0, key(0)),
         WorkerLost(0, "again"),
         AttemptStarted(0, key(0)),
         AttemptFinished(0, key(0), PASSED),
@@ -567,7 +567,7 @@ def test_bystanders_of_a_kill_wait_again_with_a_clock_of_their_own():
     run.now = 5.0
     run.start(0, 1)
     run.overdue()
-    run.tell(WorkerAnswered(0))
+    run.tell(AttemptAnswered(0, key(0)))
     decided = run.lose(0)
     assert verdicts(decided) == [(0, TIMEOUT)]
     assert of(Requeue, decided) == [Requeue(key(1), "its worker was lost: killed by SIGSEGV")]
@@ -587,20 +587,22 @@ def test_the_overdue_of_a_silent_worker_run_again_alone_since_another_may_have_b
     assert of(Spawn, decided) == [Spawn(1, alone=True)]
 
 
-def test_the_overdue_of_a_worker_that_spoke_late_in_the_grace_have_timed_out():
-    run = Run(3, budget=3)
-    run.start(0, 0, 1, 2)
+def test_who_is_told_to_go_on_though_it_was_cancelled_has_timed_out_and_nobody_else():
+    run = Run(2, budget=2)
+    run.start(0, 0, 1)
     run.tell(Ticked(), at=10.0)
-    run.finish(0, 2, TIMEOUT, at=11.5)
+    run.tell(AttemptAnswered(0, key(1)), at=11.3)
     run.tell(Ticked(), at=12.0)
-    assert verdicts(run.lose(0)) == [(0, TIMEOUT), (1, TIMEOUT)]
+    decided = run.lose(0)
+    assert verdicts(decided) == [(1, TIMEOUT)]
+    assert [(command.key.case, command.alone) for command in of(Requeue, decided)] == [(0, True)]
 
 
-def test_a_word_early_in_the_grace_may_have_been_on_its_way_and_proves_nothing():
+def test_a_worker_that_speaks_of_others_late_in_the_grace_clears_nobody():
     run = Run(3, budget=3)
     run.start(0, 0, 1, 2)
     run.tell(Ticked(), at=10.0)
-    run.finish(0, 2, PASSED, at=10.5)
+    run.finish(0, 2, TIMEOUT, at=11.9)
     run.tell(Ticked(), at=12.0)
     assert verdicts(run.lose(0)) == []
 
@@ -1004,3 +1006,71 @@ def test_a_tick_at_the_deadline_is_never_too_early_whatever_was_paused(gap_s, st
     decided = scheduler.handle(Ticked(), scheduler.next_deadline())
 
     assert [type(command) for command in decided] == [Cancel]
+
+
+# Whose time was over, and who is proven
+
+
+def test_a_result_that_took_longer_than_its_limit_is_a_timeout():
+    run = Run()
+    run.start(0, 0)
+    decided = run.tell(AttemptFinished(0, key(0), PASSED, took_s=11.0), at=9.0)
+
+    assert of(Accept, decided) == [Accept(0, key(0), TIMEOUT, "timed out after 10 s")]
+
+
+def test_who_was_robbed_of_its_time_runs_again_alone_and_its_worker_goes_on():
+    run = Run(2)
+    run.start(0, 0)
+    run.tell(Ticked(), at=10.0)
+    decided = run.tell(AttemptFinished(0, key(0), TIMEOUT, took_s=10.0, robbed_s=3.0), at=10.1)
+
+    [requeue] = of(Requeue, decided)
+    assert (requeue.key, requeue.alone) == (key(0), True)
+    assert of(Dispatch, decided) == [Dispatch(0, key(1), 0)]
+    assert run.scheduler.counts().suspects == 1
+
+
+def test_a_pause_before_the_word_of_a_start_is_not_the_cases_time():
+    run = Run()
+    run.tell(ClockPaused(30.0), at=31.0)
+    run.start(0, 0)
+    decided = run.tell(AttemptFinished(0, key(0), PASSED, took_s=30.5), at=31.2)
+
+    assert verdicts(decided) == [(0, PASSED)]
+
+
+def test_a_pause_before_a_case_began_is_no_time_of_its_own():
+    run = Run()
+    run.tell(ClockPaused(30.0), at=31.0)
+    run.start(0, 0)
+    decided = run.tell(AttemptFinished(0, key(0), PASSED, took_s=11.0), at=50.0)
+
+    assert verdicts(decided) == [(0, TIMEOUT)]
+
+
+def test_a_death_that_an_attempt_which_is_over_is_proven_to_have_caused_is_nobodys_in_flight():
+    run = Run(2)
+    run.start(0, 0)
+    run.finish(0, 0)
+    run.start(0, 1)
+    decided = run.lose(0, proven=key(0))
+
+    assert verdicts(decided) == []
+    assert [(command.key, command.alone) for command in of(Requeue, decided)] == [(key(1), False)]
+
+
+def test_a_death_during_an_import_makes_a_suspect_of_the_case_that_ran():
+    run = Run(2, budget=2)
+    run.start(0, 0)
+    decided = run.tell(WorkerLost(0, "exited with 1", is_importing=True))
+
+    assert verdicts(decided) == []
+    assert [(command.key, command.alone) for command in of(Requeue, decided)] == [(key(0), True), (key(1), False)]
+
+
+def test_a_case_whose_import_keeps_killing_beside_a_running_one_is_looked_at_alone():
+    run = Run(2, budget=2)
+    run.start(0, 0)
+    run.tell(WorkerLost(0, "exited with 1", is_importing=True))
+    assert run.scheduler._ledger.unstarted_losses == {1: 1}

@@ -424,7 +424,10 @@ def disturb(world, random):
     elif choice == 5 and workers and not world.over:
         refuse_lies(world, random.choice(workers))
     elif choice == 6 and workers:
-        world.tell(facts.WorkerAnswered(random.choice(workers)))
+        worker = random.choice(workers)
+        cancelled = [key for key in world.processes[worker].cancelled if key in world.processes[worker].sent]
+        if cancelled:
+            world.tell(facts.AttemptAnswered(worker, random.choice(cancelled)))
 
 
 def refuse_lies(world, worker):
