@@ -16,7 +16,7 @@ from benchmarks.project import project
 
 EXACT = "exact blame, bystanders unharmed"
 LONG_RESPONSE = 200_000
-"""So many characters still travel in a frame: a result holds them a few times; beyond 1 MiB, it goes into a file."""
+"""So many characters still travel in a frame: a result holds them a few times, and beyond 1 MiB it is a file."""
 MOST_LEFT_S = 2.0
 
 MUST = {
