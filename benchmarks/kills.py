@@ -50,7 +50,7 @@ _OWN_OF_A_RUN = {"worker", "workers", "attempts", "run_id", "settings", "notices
 def main() -> list[Row]:
     """Return what went wrong in so many kills."""
     seed = int.from_bytes(os.urandom(4), "big")
-    drawn = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    drawn = random.Random(seed)
     kills = too_often = different = 0
     longest_s = 0.0
     with project(AGENT.format(every=5), cases=CASES) as bench:

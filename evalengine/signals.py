@@ -19,6 +19,7 @@ from evalengine.errors import ExitCode
 _EXIT_CODES = {"SIGINT": ExitCode.INTERRUPTED, "SIGTERM": ExitCode.TERMINATED, "SIGHUP": ExitCode.HANGUP}
 _QUESTIONS = ("SIGQUIT", "SIGUSR1")
 _SUSPENSIONS = ("SIGTSTP", "SIGTTOU")
+_SHORTEST_STOP_S = 0.005
 _ONE_WISH_S = 1.0
 """``timeout`` and closing terminals send a signal more than once; Ctrl-C is pressed as often as it is meant."""
 _END_AT = 3
@@ -115,6 +116,9 @@ class Signals:
         self._listener.suspend()
         since = time.monotonic()
         os.kill(os.getpid(), number)
+        if time.monotonic() - since < _SHORTEST_STOP_S:
+            # A group of processes that no shell looks after is not stopped by the signals of a terminal.
+            os.kill(os.getpid(), signal.SIGSTOP)
         gap_s = time.monotonic() - since
         signal.signal(number, handler)
         self._listener.resume(gap_s)

@@ -76,6 +76,8 @@ class Engine:
         self._past = past or Past()
         # Results and files of earlier parts go by their numbers.
         self._next_worker = self._past.last_worker + 1
+        self._interrupted: set[int] = set()
+        """Workers whose import of a file was interrupted."""
         self._early_deaths = 0
         self._is_closing = False
         self._stop_reason: str | None = None
@@ -197,14 +199,11 @@ class Engine:
                 case wire.CaseFound():
                     self._loading.found(worker, message)
                 case wire.FileLoaded() | wire.FileFailed():
-                    self._loading.finished(worker, message)
-                    self._load_next(worker)
+                    self._loaded(worker, message)
                 case wire.Ready():
                     self._worker_ready(worker, message)
                 case wire.Notice():
                     self._emit(events.Noticed(text=message.text))
-                case _:
-                    pass
         if self._execution is not None:
             self._execution.settle_turn()
 
@@ -314,12 +313,26 @@ class Engine:
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
+            self._interrupted.add(worker)
             self._ladder.interrupt_import(worker, file)
             self.clock.call_later(GRACE_S, lambda: self._load_hangs(worker, file))
 
+    def _loaded(self, worker: int, message: wire.FileLoaded | wire.FileFailed) -> None:
+        if worker not in self._interrupted or isinstance(message, wire.FileLoaded):
+            self._loading.finished(worker, message)
+            self._load_next(worker)
+            return
+        # Half an import, and whatever it has started, is no ground to load others on.
+        self._loading.finished(worker, msgspec.structs.replace(message, error=self._too_long))
+        self._pool.kill(worker, self._too_long)
+
+    @property
+    def _too_long(self) -> str:
+        return f"loading it took longer than {self.settings.import_timeout_s:g} s"
+
     def _load_hangs(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
-            self._ladder.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
+            self._ladder.kill(worker, self._too_long)
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():
