@@ -31,6 +31,7 @@ class Loading:
         self._waiting = deque(range(len(files)))
         self._by_worker: dict[int, int] = {}
         self._cases: dict[int, list[wire.PlannedCase]] = {}
+        self._late: dict[int, str] = {}
         self.loaded: dict[int, LoadedFile] = {}
         self.failed: dict[int, FailedFile] = {}
 
@@ -61,7 +62,7 @@ class Loading:
         number = self._by_worker.pop(worker)
         if isinstance(message, wire.FileFailed):
             self.failed[number] = FailedFile(
-                message.error, message.traceback, message.output, message.configuration
+                self._late.get(number, message.error), message.traceback, message.output, message.configuration
             )
             return
         self.loaded[number] = LoadedFile(
@@ -80,6 +81,10 @@ class Loading:
         if number is not None:
             self.failed[number] = FailedFile(f"its import ended the worker process: {cause}", output=output)
         return number
+
+    def is_late(self, file: int, reason: str) -> None:
+        """Take that a file takes too long and is interrupted: where it fails now, that is why."""
+        self._late[file] = reason
 
     def give_up(self, error: str) -> None:
         """Let all files fail that have no outcome yet."""

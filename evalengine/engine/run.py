@@ -181,6 +181,7 @@ class Engine:
         return stand(self._loading, self._execution)
 
     def _paused(self, gap_s: float) -> None:
+        self._ladder.paused(gap_s)
         if self._execution is not None:
             self._execution.paused(gap_s)
 
@@ -314,12 +315,14 @@ class Engine:
 
     def _load_overdue(self, worker: int, file: int) -> None:
         if self._loading.is_loading(worker, file):
+            reason = f"loading it took longer than {self.settings.import_timeout_s:g} s"
+            self._loading.is_late(file, reason)
             self._ladder.interrupt_import(worker, file)
-            self.clock.call_later(GRACE_S, lambda: self._load_hangs(worker, file))
+            self.clock.call_later(GRACE_S, lambda: self._load_hangs(worker, file, reason))
 
-    def _load_hangs(self, worker: int, file: int) -> None:
+    def _load_hangs(self, worker: int, file: int, reason: str) -> None:
         if self._loading.is_loading(worker, file):
-            self._ladder.kill(worker, f"loading it took longer than {self.settings.import_timeout_s:g} s")
+            self._ladder.kill(worker, reason)
 
     def _finish_loading(self) -> None:
         if not self._loading_over.done():

@@ -34,6 +34,20 @@ def test_files_that_are_given_up_have_failed_and_what_is_still_said_of_them_chan
     assert loading.assign(1) is None
 
 
+def test_a_file_that_fails_after_its_time_has_failed_for_that():
+    loading = Loading(files("a_eval.py", "b_eval.py"))
+    loading.assign(1)
+    loading.is_late(0, "it took too long")
+    loading.finished(1, wire.FileFailed(file=0, error="KeyError", traceback="where"))
+    loading.assign(1)
+    loading.finished(1, wire.FileFailed(file=1, error="KeyError"))
+
+    assert [(failed.error, failed.traceback) for failed in loading.failed.values()] == [
+        ("it took too long", "where"),
+        ("KeyError", None),
+    ]
+
+
 def test_what_is_in_progress_is_told_by_worker():
     loading = Loading(files("a_eval.py", "b_eval.py"))
     loading.assign(7)
