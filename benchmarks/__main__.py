@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.project import COMMAND
 from benchmarks.rows import Row, table
 
-NAMES = ("startup", "cpu", "blocking", "throughput", "budget", "attribution", "kills")
+NAMES = ("startup", "cpu", "blocking", "throughput", "budget", "attribution", "deaths", "kills")
 
 
 def main() -> int:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+MARK = "EVALENGINE_BENCHMARK"
+"""The variable by which the processes of a run are found."""
 COMMAND = Path(sys.executable).with_name("agentflow")
 
 EVAL_FILE = """
@@ -67,16 +70,20 @@ class Project:
         eval_file = EVAL_FILE.format(criteria=criteria, cases=cases, case=case)
         (root / "evals" / "bench_eval.py").write_text(eval_file)
 
-    def run(self, *options: str) -> Ran:
-        """Run ``agentflow eval`` with the options; raise RuntimeError where it does not end with 0."""
+    def run(self, *options: str, deadline_s: float | None = None, mark: str | None = None) -> Ran:
+        """Run ``agentflow eval`` with the options; raise RuntimeError where it does not end with 0, or in time.
+
+        With a mark, whatever the run starts can be found by it afterwards: see :mod:`benchmarks.processes`.
+        """
         self.log.unlink(missing_ok=True)
         output = self.root / "output.txt"
         started = time.perf_counter()
         with output.open("wb") as stream:
             process = subprocess.Popen(
-                [COMMAND, "eval", *options], cwd=self.root, env=environment(), stdout=stream, stderr=stream
+                [COMMAND, "eval", *options], cwd=self.root, env=environment(mark), stdout=stream, stderr=stream
             )
-            _, status, usage = os.wait4(process.pid, 0)
+            with _killed_after(process, deadline_s):
+                _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
@@ -108,6 +115,20 @@ def project(
         yield Project(Path(folder).resolve(), agent, case, cases, criteria)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a user: nothing on the path of Python but what is installed."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+@contextmanager
+def _killed_after(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def environment(mark: str | None = None) -> dict[str, str]:
+    """Return the environment of a user: nothing on the path of Python but what is installed; and a mark."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+    return kept if mark is None else {**kept, MARK: mark}
