@@ -47,6 +47,7 @@ class Ladder:
         self._traces = traces
         self._looks: dict[int, _Look] = {}
         self._blocks: dict[int, Block] = {}
+        self._pauses: list[tuple[float, float]] = []
 
     def climb(self, worker: int, key: RunKey, grace_s: float, is_running: Callable[[int, RunKey], bool]) -> None:
         """Begin at the cancellation of an attempt; nothing more happens once it runs no longer."""
@@ -68,10 +69,15 @@ class Ladder:
         if self._traces.trail(worker).importing == file:
             self._interrupt_in(worker, word_of_import(file))
 
+    def paused(self, gap_s: float) -> None:
+        """Take that the coordinator stood still for so long: no import is charged for it."""
+        self._pauses.append((self._loop.time(), gap_s))
+
     def watch_import(self, worker: int) -> None:
         """End an import that takes too long while a worker has cases: softly, then with the worker."""
         trail = self._traces.trail(worker)
-        over_s = self._loop.time() - trail.since_s - self._import_timeout_s
+        paused_s = sum(gap_s for at, gap_s in self._pauses if at > trail.since_s)
+        over_s = self._loop.time() - trail.since_s - paused_s - self._import_timeout_s
         if trail.importing is None or over_s < 0:
             return
         if over_s < GRACE_S:

@@ -183,6 +183,7 @@ class Engine:
         return stand(self._loading, self._execution)
 
     def _paused(self, gap_s: float) -> None:
+        self._ladder.paused(gap_s)
         if self._execution is not None:
             self._execution.paused(gap_s)
 

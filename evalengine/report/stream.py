@@ -16,7 +16,7 @@ from evalengine.report.outlet import Outlet
 
 PATIENCE_S = 5.0
 """How long a reader may take nothing at the end, before what is left is given up."""
-TERMINAL_PATIENCE_S = 15.0
+TERMINAL_PATIENCE_S = 10.0
 """The same for a terminal: somebody may have stopped it, to read."""
 _MOST_WAITING_BYTES = 384 * 1024
 

@@ -127,6 +127,12 @@ def test_a_file_that_hangs_is_an_error_after_its_time(late):
     assert late.exit_code == 1
 
 
+def test_its_traceback_shows_where_it_hung_where_that_can_be_interrupted(late):
+    tracebacks = {each["file"]: each["traceback"] or "" for each in late.report["file_errors"]}
+    assert "time.sleep(3600)" in tracebacks["sleep_eval.py"]
+    assert "get_eval_set" in tracebacks["entry_eval.py"]
+
+
 def test_the_files_beside_it_run(late):
     verdicts = late.verdicts()
     assert verdicts["report"] == {("first_eval.py::c", "passed"): 1, ("last_eval.py::c", "passed"): 1}
