@@ -26,6 +26,7 @@ from evalengine.cases import EvalSet
 from evalengine.config import EvalConfig
 from evalengine.continuing import Start
 from evalengine.engine.boot import INHERITED_MARK
+from evalengine.engine.process import Host
 from evalengine.engine.run import Handover
 from evalengine.errors import EngineError, NoCasesError, UsageError
 from evalengine.events import RunEvent
@@ -46,11 +47,13 @@ def run(
     *,
     signals: bool = True,
     tell_state: Callable[[list[str]], None] | None = None,
+    host: Host | None = None,
 ) -> RunOutcome:
     """Run ``agentflow eval`` as :func:`evalengine.continuing.prepare` settled it; sinks hear every event.
 
-    ``tell_state`` shows lines to somebody who asked by a signal where the run stands. Raises UsageError for what
-    cannot be meant, NoCasesError where there is nothing to run, EngineError where the engine cannot finish.
+    ``tell_state`` shows lines to somebody who asked by a signal where the run stands; ``host`` carries the worker
+    of a run without isolation. Raises UsageError for what cannot be meant, NoCasesError where there is nothing to
+    run, EngineError where the engine cannot finish.
     """
     settings = start.settings
     if start.continued is not None and start.only_render:
@@ -62,6 +65,7 @@ def run(
         signals=signals,
         continued=start.continued,
         tell_state=tell_state,
+        host=host,
     )
     return session.perform(lambda: find_files(settings, start.cwd))
 

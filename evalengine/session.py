@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalengine import events
 from evalengine._version import __version__
-from evalengine.engine.process import ProcessFactory
+from evalengine.engine.process import Host, ProcessFactory, WorkerFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.run import Engine, Handover
 from evalengine.engine.unread import adopt_unread
@@ -47,8 +47,12 @@ class Session:
         signals: bool = False,
         continued: Continued | None = None,
         tell_state: Callable[[list[str]], None] | None = None,
+        host: Host | None = None,
     ) -> None:
-        """``signals``: the process is ours, and so are its signals; ``tell_state`` shows lines to who asks."""
+        """``signals``: the process is ours, and so are its signals; ``tell_state`` shows lines to who asks.
+
+        ``host`` carries the workers, where no process is to be started for them.
+        """
         self.settings = settings
         self._sinks = sinks
         self._journal_root = journal_root
@@ -56,6 +60,7 @@ class Session:
         self._is_ours = signals
         self._show_state = tell_state
         self._signals = Signals(self)
+        self._host = host
         self._continued = continued
         self._past = continued.past if continued is not None else Past()
         self._engine: Engine | None = None
@@ -70,9 +75,7 @@ class Session:
 
     def _perform_heeded(self, find: Callable[[], list[EvalFile]]) -> RunOutcome:
         files = self._found(find)
-        factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
-        # The fork server comes up while the run is prepared.
-        factory.warm()
+        factory = self._factory(files)
         try:
             journal = self._journal()
             try:
@@ -85,6 +88,15 @@ class Session:
                 self._prune()
         finally:
             factory.close()
+
+    def _factory(self, files: Sequence[EvalFile]) -> WorkerFactory:
+        if self._host is not None:
+            self._host.listen(self._signals.stop)
+            return self._host
+        factory = ProcessFactory(preload_rouge=_mention_rouge(self.settings, files))
+        # The fork server comes up while the run is prepared.
+        factory.warm()
+        return factory
 
     def _found(self, find: Callable[[], list[EvalFile]]) -> list[EvalFile]:
         try:
@@ -120,13 +132,13 @@ class Session:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(stop)
 
-    async def _perform(self, files: list[EvalFile], journal: Journal, factory: ProcessFactory) -> RunOutcome:
+    async def _perform(self, files: list[EvalFile], journal: Journal, factory: WorkerFactory) -> RunOutcome:
         self._loop = asyncio.get_running_loop()
         fold, order = RunFold(), CollectionOrder()
         if self._past.size:
             for event in earlier_events(journal.path, self._past.size):
                 fold.handle(event)
-        recorded = Recorded(journal, [order, fold, *self._sinks])
+        recorded = Recorded(journal, [order, fold, *self._sinks], at_once=self.settings.in_process)
         self._tell_start(recorded)
         settings = self.settings
         engine = Engine(settings, files, _selection(settings), recorded, factory, self._handover, self._past)

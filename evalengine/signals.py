@@ -24,6 +24,8 @@ _ONE_WISH_S = 1.0
 """``timeout`` and closing terminals send a signal more than once; Ctrl-C is pressed as often as it is meant."""
 _END_AT = 3
 
+_exit = os._exit
+
 
 class Listener(Protocol):
     """A run that signals reach. Only ``stop_in_order``, ``stop_now`` and ``tell_state`` come from its own loop."""
@@ -68,7 +70,7 @@ class Signals:
     def installed(self) -> Iterator[None]:
         """Listen while the block runs."""
         handlers: dict[str, Callable[[int, FrameType | None], Any]] = {
-            **dict.fromkeys(_EXIT_CODES, self._stop),
+            **dict.fromkeys(_EXIT_CODES, self.stop),
             **dict.fromkeys(_QUESTIONS, self._ask),
             **dict.fromkeys(_SUSPENSIONS, self._suspend),
         }
@@ -85,7 +87,8 @@ class Signals:
             for signum, former in before.items():
                 signal.signal(signum, former)
 
-    def _stop(self, number: int, _frame: FrameType | None) -> None:
+    def stop(self, number: int, _frame: FrameType | None = None) -> None:
+        """Take a signal that stops the run; called by its handler, in whatever thread the run is."""
         signum, now = signal.Signals(number), time.monotonic()
         if signum != signal.SIGINT and self._count and now - self._last < _ONE_WISH_S:
             return
@@ -105,7 +108,7 @@ class Signals:
         with contextlib.suppress(OSError, ValueError):
             if select.select([], [2], [], 0)[1]:  # Nothing may keep the end waiting.
                 os.write(2, f"\nended at once, without reports{kept}\n".encode(errors="backslashreplace"))
-        os._exit(self.exit_code or 1)
+        _exit(self.exit_code or 1)
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self._listener.post(self._listener.tell_state)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evalengine.cli.in_process import Invocation, host_of
 from evalengine.cli.optional_values import (
     LAST,
     RANDOM,
@@ -24,6 +25,7 @@ from evalengine.cli.surroundings import open_page, working_directory
 if TYPE_CHECKING:
     from evalengine.api import RunOutcome
     from evalengine.continuing import Start
+    from evalengine.engine.process import Host
     from evalengine.report.console import Console
     from evalengine.settings import CommandLine, RunSettings
 
@@ -107,7 +109,11 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @_option("-p", "--parallel/--no-parallel", help="Run cases of all files at once on worker processes.")
 @_option("-c", "--max-concurrency", type=int, metavar="N", help="Cases in flight over all workers.  [default: 4]")
 @_option("--workers", type=int, metavar="N", help="Worker processes.  [default: usable cores]")
-@_option("--isolation", metavar="KIND", help="worker: cases share workers.  case: a fresh process for each.")
+@_option(
+    "--isolation",
+    metavar="KIND",
+    help="worker: shared workers.  case: a fresh process for each case.  none: no other process, for a debugger.",
+)
 @_option("--timeout", type=float, metavar="SECONDS", help="Time for one case.  [default: 300]")
 @_option("--run-timeout", type=float, metavar="SECONDS", help="Time for the whole run; what is left is not run.")
 @_option("--retries", type=int, metavar="N", help="Run a case again, up to N times, after error, timeout or crash.")
@@ -124,7 +130,8 @@ finish, 5 no cases, 130 interrupted. Defaults stand in the "evaluation" section 
 @click.option("-v", "--verbose", is_flag=True, help="Print details of every case.")
 @_option("--progress/--no-progress", help="A bar on standard error.  [default: on a terminal]")
 @_option("--color", metavar="[WHEN]", type=click.Choice(_COLORS), help="auto, always or never.")
-def eval_command(**given: Any) -> int:
+@click.pass_obj
+def eval_command(invocation: Invocation | None, /, **given: Any) -> int:
     """Run the cases of eval files, and write reports.
 
     A TARGET is a file, a folder that is searched for *_eval.py, eval_*.py and *.evalset.json, or a case as
@@ -134,10 +141,11 @@ def eval_command(**given: Any) -> int:
     from evalengine.errors import EngineError
 
     start = prepare(_command_line(given), working_directory(), os.environ)
+    host = host_of(start, invocation)
     with suppress(OSError):
         os.chdir(start.cwd)  # Where a run that goes on was at home: agents may count on it.
     try:
-        return _perform(start)
+        return _perform(start, host)
     except OSError as error:  # Not left to click, which takes any broken pipe for that of its own output.
         raise EngineError(f"the run could not go on: {error}") from error
 
@@ -156,13 +164,13 @@ def _command_line(given: dict[str, Any]) -> "CommandLine":
     )
 
 
-def _perform(start: "Start") -> int:
+def _perform(start: "Start", host: "Host | None") -> int:
     from evalengine.api import run
     from evalengine.errors import EngineError
 
     settings = start.settings
     if settings.collect_only:
-        return _list_cases(run(start, []), settings)
+        return _list_cases(run(start, [], host=host), settings)
     from evalengine.report.console import Console
 
     console = Console(
@@ -175,7 +183,7 @@ def _perform(start: "Start") -> int:
         environ=os.environ,
     )
     try:
-        outcome = run(start, [console], tell_state=console.tell_state)
+        outcome = run(start, [console], tell_state=console.tell_state, host=host)
     except BaseException:
         console.flush()  # What was said of files comes before the error.
         console.settle()

@@ -6,12 +6,16 @@ reader that leaves (``| head``) changes neither.
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalengine._version import __version__
+from evalengine.cli.in_process import Invocation
 from evalengine.cli.streams import claim_standard_descriptors, print_error, settle_streams
+
+if TYPE_CHECKING:
+    from evalengine.engine.process import Host
 
 FRAMEWORK_COMMANDS = frozenset({"api", "audit", "build", "config", "dev", "play", "skills", "test", "version"})
 """Commands of the agentflow framework's own program, which carries the same name."""
@@ -110,20 +114,23 @@ def program(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; raises SystemExit only for shell completion."""
+def main(args: Sequence[str] | None = None, host: "Host | None" = None) -> int:
+    """Run the command line and return its exit code; raises SystemExit only for shell completion.
+
+    ``host`` carries the worker of a run without isolation; without one, such a run goes on in another program.
+    """
     claim_standard_descriptors()
     given = list(sys.argv[1:] if args is None else args)
     try:
-        code = _run(given)
+        code = _run(given, host)
     finally:
         settle_streams()
     return code
 
 
-def _run(args: list[str]) -> int:
+def _run(args: list[str], host: "Host | None") -> int:
     try:
-        result = program.main(args=args, standalone_mode=False)
+        result = program.main(args=args, standalone_mode=False, obj=Invocation(args, host))
     except Exception as error:  # noqa: BLE001 - the last line of defence
         code, message = _told(error, args)
         if message:

@@ -1,4 +1,9 @@
-"""From plan and settings to what a scheduler is given: tasks with their times, limits, caps of files."""
+"""From plan and settings to what a scheduler is given: tasks with their times, limits, caps of files.
+
+In the coordinator's own process nothing is due: a debugger may stop what runs there for any time.
+"""
+
+import math
 
 from evalengine.engine.plan import START_TIMEOUT_S, Limits, Task
 from evalengine.engine.planning import Plan, PlanEntry
@@ -9,6 +14,8 @@ DEFAULT_TIMEOUT_S = 300.0
 
 
 def _timeout_s(settings: RunSettings, plan: Plan, entry: PlanEntry) -> float:
+    if settings.in_process:
+        return math.inf
     if settings.timeout_s is not None:
         return settings.timeout_s
     return plan.files[entry.file].spec.timeout_s or DEFAULT_TIMEOUT_S

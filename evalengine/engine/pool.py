@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from evalengine import wire
 from evalengine.engine.channel import Channel
-from evalengine.engine.process import Death, Loss, ProcessFactory, describe_exit, kill_group, signal_group
+from evalengine.engine.process import Death, Loss, WorkerFactory, describe_exit, kill_group, signal_group
 
 _STATUS_WAIT_S = 0.2
 _STATUS_POLL_S = 0.002
@@ -52,7 +52,7 @@ class _Member:
 class Pool:
     """The worker processes of one run, on one loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, factory: ProcessFactory, listener: PoolListener) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, factory: WorkerFactory, listener: PoolListener) -> None:
         self._loop = loop
         self._factory = factory
         self._listener = listener

@@ -14,7 +14,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from multiprocess import context, forkserver, popen_forkserver, process, reduction, spawn, util
 
@@ -118,6 +118,26 @@ def _child_path() -> list[str]:
     return given
 
 
+class WorkerFactory(Protocol):
+    """Starts workers. What it gives is a process object, with the names that the library's have.
+
+    A worker without a process of its own has no ``pid``: it gets no signals, and is killed by ``kill()``.
+    """
+
+    def start(self, channel: socket.socket, name: str) -> Any:
+        """Start a worker on the child's end of a channel; raises EngineError where none can be started."""
+
+    def close(self) -> None:
+        """End with the run."""
+
+
+class Host(WorkerFactory, Protocol):
+    """Carries the workers of a run in this very process, and hears its signals."""
+
+    def listen(self, heed: Callable[[int], None]) -> None:
+        """Hand each signal on that would stop the run, from now on."""
+
+
 class ProcessFactory:
     """Starts worker processes for one run; closed at its end, with everything that is left."""
 
@@ -219,6 +239,8 @@ def _death_descriptor(worker: Any) -> tuple[int, bool]:
 
     A pidfd cannot be held open by a grandchild; the library's sentinel is the fallback.
     """
+    if worker.pid is None:
+        return worker.sentinel, False
     try:
         return os.pidfd_open(worker.pid), True
     except (AttributeError, OSError):
@@ -231,6 +253,8 @@ def kill_group(worker: Any, *, is_dead: bool = False) -> None:
     The library's exit code is not asked: it says 255 of every living process once the fork server is gone.
     """
     if worker.pid is None:
+        if not is_dead:
+            worker.kill()
         return
     for kill in (os.killpg,) if is_dead else (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -251,6 +275,8 @@ class Loss(NamedTuple):
 
 def signal_group(worker: Any, signum: int) -> None:
     """Send a signal to a living process and everything in its process group."""
+    if worker.pid is None:
+        return
     try:
         os.killpg(worker.pid, signum)
     except PermissionError:

@@ -23,8 +23,10 @@ _decode = msgspec.json.Decoder(EvalCaseResult).decode
 class Recorded:
     """Tells each event to the journal, then to the sinks, in order."""
 
-    def __init__(self, journal: Journal, sinks: Iterable[Sink]) -> None:
+    def __init__(self, journal: Journal, sinks: Iterable[Sink], *, at_once: bool = False) -> None:
+        """``at_once``: tell whenever something is written, so that each line stands before what runs next."""
         self.journal = journal
+        self._at_once = at_once
         self._sinks = list(sinks)
         self._untold: deque[tuple[RunEvent, EvalCaseResult | None]] = deque()
         self._told_trouble: str | None = None
@@ -42,6 +44,11 @@ class Recorded:
 
     def write(self) -> None:
         """Put on disk what was recorded."""
+        self._put_on_disk()
+        if self._at_once:
+            self._tell_sinks()
+
+    def _put_on_disk(self) -> None:
         self.journal.write()
         trouble = self.journal.trouble
         if trouble is not None and trouble != self._told_trouble:
@@ -51,7 +58,10 @@ class Recorded:
 
     def tell(self) -> None:
         """Let the sinks hear what was recorded, and write what they kept back."""
-        self.write()
+        self._put_on_disk()
+        self._tell_sinks()
+
+    def _tell_sinks(self) -> None:
         while self._untold:
             event, result = self._untold.popleft()
             if result is None and isinstance(event, events.CaseFinished):

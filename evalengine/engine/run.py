@@ -19,7 +19,7 @@ from evalengine.engine.loading import Loading
 from evalengine.engine.plan import GRACE_S
 from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
 from evalengine.engine.pool import SHUTDOWN_GRACE_S, Pool
-from evalengine.engine.process import Loss, ProcessFactory
+from evalengine.engine.process import Loss, WorkerFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.stand import stand
 from evalengine.engine.traces import Traces
@@ -57,7 +57,7 @@ class Engine:
         files: Sequence[EvalFile],
         selection: Keeps,
         recorded: Recorded,
-        factory: ProcessFactory,
+        factory: WorkerFactory,
         handover: Handover | None = None,
         past: Past | None = None,
     ) -> None:
@@ -278,7 +278,7 @@ class Engine:
 
     def _configuration(self, worker: int) -> wire.Configure:
         settings, handover = self.settings, self._handover
-        return wire.Configure(
+        configure = wire.Configure(
             worker=worker,
             root=str(settings.root),
             eval_dir=str(settings.eval_dir),
@@ -299,6 +299,10 @@ class Engine:
             crumbs_path=str(crumbs) if (crumbs := self._traces.crumbs_path(worker)) else None,
             spill_dir=str(self._recorded.journal.folder),
         )
+        if settings.in_process:  # No output is taken away, and what dies takes the coordinator with it.
+            files = dict.fromkeys(("log_path", "marks_path", "results_path", "crumbs_path"))
+            return msgspec.structs.replace(configure, capture=False, **files)
+        return configure
 
     # Loading
 

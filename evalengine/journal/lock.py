@@ -29,6 +29,13 @@ def take(descriptor: int) -> bool:
     return False
 
 
+def give_back(descriptor: int) -> None:
+    """Unlock a journal before it is closed: a fork of this process may hold it open."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
 def is_taken(path: Path) -> bool:
     """Tell whether a living process writes this journal."""
     with contextlib.suppress(OSError):

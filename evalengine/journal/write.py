@@ -183,6 +183,7 @@ class Journal:
     def close(self) -> None:
         """Write what is left and close the file; a temporary folder is removed."""
         self.write()
+        lock.give_back(self._file)
         os.close(self._file)
         if self.temporary:
             with contextlib.suppress(OSError):

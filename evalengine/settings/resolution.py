@@ -3,6 +3,7 @@
 Everything that can be wrong with them is told here, in one line and before anything runs. Nothing is created.
 """
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,6 +68,10 @@ _PICKED_AS_THEY_ARE = (
 )
 
 
+_IDLE_IN_PROCESS = ("parallel", "max_concurrency", "workers", "timeout_s", "run_timeout_s")
+"""What has no effect where cases run in the coordinator's own process."""
+
+
 class _Choice:
     """Picks each setting's value by priority, and notes where it came from."""
 
@@ -107,7 +112,10 @@ def resolve(cli: CommandLine, cwd: Path, environ: Mapping[str, str], *, read_pro
         settings.confeval = _confeval(settings.root, settings.eval_dir)
     for name in _PICKED_AS_THEY_ARE:
         setattr(settings, name, choice.pick(name))
-    _set_concurrency(settings, choice)
+    if settings.in_process:
+        _set_in_process(settings, choice, cli)
+    else:
+        _set_concurrency(settings, choice)
     _set_max_failures(settings, choice, where)
     _set_judge(settings, choice, environ)
     _set_shuffle(settings, choice, cli)
@@ -217,9 +225,7 @@ def _set_concurrency(settings: RunSettings, choice: _Choice) -> None:
     if not settings.parallel:
         settings.sources |= {"max_concurrency": DEFAULT, "workers": DEFAULT}
         idle = [BY_NAME[name].flag for name in ("max_concurrency", "workers") if name in choice.given]
-        if idle:
-            verb = "have" if len(idle) > 1 else "has"
-            settings.notices.append(f"{' and '.join(idle)} {verb} no effect without --parallel")
+        _tell_idle(settings, idle, "without --parallel")
         return
     budget = settings.max_concurrency = choice.pick("max_concurrency")
     workers = choice.pick("workers")
@@ -230,6 +236,22 @@ def _set_concurrency(settings: RunSettings, choice: _Choice) -> None:
     # A worker that runs one case at a time can have no more of them in flight.
     usual = budget if settings.isolation == "case" else usable_cores()
     settings.workers = min(usual if workers is None else workers, budget)
+
+
+def _set_in_process(settings: RunSettings, choice: _Choice, cli: CommandLine) -> None:
+    """Leave one case at a time, all the time that a debugger takes, and no bar that draws over its prompt."""
+    idle = [BY_NAME[name].flag for name in _IDLE_IN_PROCESS if choice.given.get(name)]
+    _tell_idle(settings, [*idle, *(["--progress"] if cli.progress else [])], "with --isolation none")
+    settings.parallel, settings.progress = False, False
+    settings.timeout_s, settings.run_timeout_s, settings.import_timeout_s = None, None, math.inf
+    settings.sources |= dict.fromkeys((*_IDLE_IN_PROCESS, "import_timeout_s"), DEFAULT)
+
+
+def _tell_idle(settings: RunSettings, flags: list[str], why: str) -> None:
+    """Say of flags that they change nothing."""
+    if flags:
+        named = " and ".join([*([", ".join(flags[:-1])] if flags[1:] else []), flags[-1]])
+        settings.notices.append(f"{named} {'have' if flags[1:] else 'has'} no effect {why}")
 
 
 def _set_max_failures(settings: RunSettings, choice: _Choice, where: str) -> None:

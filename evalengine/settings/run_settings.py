@@ -71,7 +71,8 @@ class RunSettings(Record, kw_only=True):
     """``threads`` or ``serial``; None leaves it to each file."""
     parallel: bool = False
     isolation: str = "worker"
-    """``worker``: cases share workers; ``case``: a fresh process for each."""
+    """``worker``: cases share workers; ``case``: a fresh process for each; ``none``: the coordinator's own, for a
+    debugger."""
     workers: int = 1
     max_concurrency: int = 1
     """The budget: cases in flight over all workers together; 1 where the run is sequential."""
@@ -116,6 +117,11 @@ class RunSettings(Record, kw_only=True):
     """Setting to ``command line``, ``argument``, ``agentflow.json``, ``environment`` or ``default``."""
     notices: list[str] = msgspec.field(default_factory=list)
     """What the user should know, a line each."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether cases run in the coordinator's own process, where a debugger may stop them for any time."""
+        return self.isolation == "none"
 
     def described(self) -> dict[str, dict[str, Any]]:
         """Return ``{"value", "source"}`` of each setting that has a source, as builtins."""

@@ -65,9 +65,9 @@ _SYNC_AGENTS = Rule(
     lambda value: f"did you mean {'serial' if value.lower().startswith('s') else 'threads'!r}?",
 )
 
-ISOLATIONS = ("worker", "case")
+ISOLATIONS = ("worker", "case", "none")
 _ISOLATION = Rule(
-    "must be 'worker' or 'case'",
+    "must be 'worker', 'case' or 'none'",
     ISOLATIONS.__contains__,
     lambda value: nearest(value, ISOLATIONS).removeprefix("; "),
 )

@@ -136,8 +136,8 @@ class Hygiene:
     def settle(self) -> list[str]:
         """Undo what changed; return in words what it was."""
         was, now = self._baseline, Snapshot()
-        told = [] if now.equals(was) else self._undo(was, now)
-        self._is_current = not told
+        self._is_current = now.equals(was)
+        told = [] if self._is_current else self._undo(was, now)
         if self._is_current:
             self._baseline = now
         if self._streams.install():
@@ -192,10 +192,13 @@ class Hygiene:
         return True
 
     def _restore_handlers(self) -> bool:
+        is_theirs = False
         for number, handler in zip(_SIGNALS, self._baseline.handlers, strict=True):
-            if handler is not None and _signal_handler(number) != handler:
+            current = _signal_handler(number)
+            if handler is not None and current != handler:
+                is_theirs = is_theirs or not is_debugger(getattr(current, "__self__", None))
                 signal.signal(number, handler)
-        return True
+        return is_theirs
 
     def _stop_alarm(self) -> bool:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -227,6 +230,12 @@ class Hygiene:
     def _restore_collection(self) -> bool:
         (gc.enable if self._baseline.collects else gc.disable)()
         return True
+
+
+def is_debugger(value: Any) -> bool:
+    """Tell whether this is one of Python's own debuggers, or made from it."""
+    bdb = sys.modules.get("bdb")
+    return bdb is not None and isinstance(value, getattr(bdb, "Bdb", ()))
 
 
 def _decoded(value: Any) -> str:

@@ -10,6 +10,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from typing import NoReturn
 
 import msgspec
 
@@ -37,6 +38,8 @@ class Link:
         self._socket.setblocking(False)
         self._loop = loop
         self._on_commands = on_commands
+        self.leave: Callable[[int], NoReturn] = _exit
+        """Ends the process, with a code that says why."""
         self._decoder = FrameDecoder()
         self._outgoing = bytearray()
         self._flush_scheduled = False
@@ -108,7 +111,7 @@ class Link:
         except BlockingIOError:
             return
         except OSError:
-            _exit(ORPHANED)
+            self.leave(ORPHANED)
         del self._outgoing[:sent]
 
     def flush_now(self, timeout_s: float | None) -> None:
@@ -128,10 +131,10 @@ class Link:
         except OSError:
             data = b""
         if not data:
-            _exit(ORPHANED)
+            self.leave(ORPHANED)
         try:
             commands = [wire.decode_command(payload) for payload in self._decoder.feed(data)]
         except (FramingError, msgspec.MsgspecError):
             # Somebody wrote to our socket, or read from it: nothing on it can be trusted any more.
-            _exit(GARBLED)
+            self.leave(GARBLED)
         self._on_commands(commands)

@@ -1,5 +1,7 @@
 """Synchronous user code runs in a thread of its own, in a copy of the case's context.
 
+For a debugger it has the main thread, where the loop is one that can call it there.
+
 A thread cannot be cancelled. Cancelling the task that waits for one takes effect when the thread has ended: until
 then the case is not over, and nobody is told that it were.
 """
@@ -55,6 +57,10 @@ async def run_in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
         with contextlib.suppress(RuntimeError):  # The loop may be closed: the process is ending.
             loop.call_soon_threadsafe(_settle, end, outcome)
 
+    aside = getattr(loop, "call_aside", None)
+    if aside is not None:  # This loop has the main thread for it.
+        aside(work)
+        return await end
     thread = _Thread(target=work, name=THREAD_NAME, daemon=True)
     thread._started = _NotAwaited()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public way
     thread.start()
