@@ -36,6 +36,8 @@ class Findings(NamedTuple):
     """The attempt whose code ended or blocked it."""
     is_importing: bool = False
     """Whether its main thread was importing a file."""
+    prime: RunKey | None = None
+    """The attempt that its main thread was running, whoever ended it."""
     words: str = ""
     """What it said last, for the report."""
 
@@ -63,13 +65,14 @@ class Autopsy:
         if loss.was_killed:
             key = block.key if block is not None else None
             thread = trail.main_thread if key is not None else None
-            return Findings(loss.cause, key, is_importing, _stacks(log, thread) or _printed(log))
+            return Findings(loss.cause, key, is_importing, words=_stacks(log, thread) or _printed(log))
         said = log[log.rfind(_LAST_WORDS) :] if _is_said(log, loss.status) else ""
         proven = trail.noted if _is_noted(trail, loss.status) else _dying(trail, said)
         return Findings(
             self._cause(loss, trail, is_importing=is_importing),
             None if proven is None else RunKey(*proven),
             is_importing,
+            None if trail.current is None else RunKey(*trail.current),
             _readable(said, log[: log.rfind(_LAST_WORDS)]) if said else _printed(log),
         )
 

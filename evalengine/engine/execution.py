@@ -189,7 +189,7 @@ class Execution:
         if found.proven is not None and found.proven not in running:
             label = self._plan.entries[found.proven.case].label
             self._emit(events.Noticed(text=f"worker {worker} was lost ({cause}) by what {label} had left running"))
-        self._tell(facts.WorkerLost(worker, cause, found.proven, found.is_importing))
+        self._tell(facts.WorkerLost(worker, cause, found.proven, found.prime, found.is_importing))
         self._running.pop(worker, None)
         self._unsaid.pop(worker, None)
         self._taken.pop(worker, None)

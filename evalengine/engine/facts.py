@@ -75,6 +75,8 @@ class WorkerLost(_Fact, frozen=True):
     proven: RunKey | None = None
     """The attempt that the dying thread, or the thread that blocked the process, is proven to have been running; of
     one that is over by now nobody in flight is to blame."""
+    prime: RunKey | None = None
+    """The attempt whose step the main thread was in, where nothing is proven: suspected first."""
     is_importing: bool = False
     """Whether its main thread was importing a file: what it ran of attempts need not be what ended it."""
 

@@ -166,7 +166,7 @@ class Scheduler:
                 self._withdraw(now, worker)
             case facts.WorkerLost():
                 worker.is_importing = fact.is_importing
-                self._lose_worker(worker, fact.cause, fact.proven)
+                self._lose_worker(worker, fact)
 
     def _start_attempt(self, worker: Worker, key: RunKey, now: float) -> None:
         # Its mark may be seen before the word of the attempt whose slot it took.
@@ -206,16 +206,16 @@ class Scheduler:
             self._ledger.came_to_nothing(attempt.index, attempt.key, None)
             self._suspects.add(attempt.index)
 
-    def _lose_worker(self, worker: Worker, cause: str, proven: RunKey | None) -> None:
+    def _lose_worker(self, worker: Worker, fact: facts.WorkerLost) -> None:
         stopping = self._stop_reason is not None
-        outcomes = judge(worker, proven, self._ledger.unstarted_losses, stopping=stopping)
+        outcomes = judge(worker, fact.proven, self._ledger.unstarted_losses, stopping=stopping)
         self._fleet.remove(worker)
         worker.alarm_at = None
         self._standby.free(worker)
         self._deaths = deaths_after(self._deaths, worker, outcomes)
         self._ledger.lost_unstarted(each.index for each, _ in outcomes if is_unstarted_loss(worker, each))
-        incident = Incident(worker.id, cause)
-        for attempt, outcome in outcomes:
+        incident = Incident(worker.id, fact.cause)
+        for attempt, outcome in sorted(outcomes, key=lambda each: each[0].key != fact.prime):
             self._take_off(attempt)
             if outcome in VERDICTS:
                 self._settle(attempt, VERDICTS[outcome], incident)

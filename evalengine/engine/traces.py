@@ -9,7 +9,8 @@ import msgspec
 from evalengine import breadcrumbs, result_log, start_marks, wire
 from evalengine.wire import RunKey
 
-_TAIL_BYTES = 16 * 1024
+_TAIL_BYTES = 512 * 1024
+"""Enough for the stacks of a hundred threads, which is how many the interpreter writes at most."""
 
 
 class Traces:

@@ -303,6 +303,13 @@ def test_a_suspect_that_is_cleared_while_it_runs_alone_keeps_its_result():
     assert of(ReportLoss, run.last) == []
 
 
+def test_the_prime_suspect_runs_first():
+    run = Run(3, budget=3)
+    run.start(0, 0, 1, 2)
+    run.tell(WorkerLost(0, "killed by SIGKILL", prime=key(2)))
+    assert of(Dispatch, run.tell(WorkerReady(1))) == [Dispatch(1, key(2, 2), 0)]
+
+
 # Standing by
 
 
