@@ -44,4 +44,4 @@ def test_a_kind_that_does_not_exist_is_told(project):
     done = project.eval("--isolation", "cases")
 
     assert done.returncode == 2
-    assert "must be 'worker' or 'case'; did you mean 'case'?" in done.stderr
+    assert "must be 'worker', 'case' or 'none'; did you mean 'case'?" in done.stderr

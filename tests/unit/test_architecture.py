@@ -39,6 +39,9 @@ KERNEL = {
 }
 """What a worker may import of evalengine."""
 
+KNOWS_BOTH_SIDES = {"evalengine_worker.debug_run"}
+"""It runs coordinator and worker in one process, and only the program of --isolation none imports it."""
+
 MOST_LINES_OF_A_MODULE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 FORBIDDEN_CALLS = {"__import__", "eval", "exec"}
@@ -193,10 +196,16 @@ def test_the_worker_imports_the_kernel_alone():
         for name, imported in import_graph().items()
         for wanted in imported
         if name.startswith("evalengine_worker")
+        and name not in KNOWS_BOTH_SIDES
         and wanted.startswith("evalengine.")
         and wanted.split(".")[1] not in KERNEL
     }
     assert outside == set()
+
+
+def test_only_the_program_for_debuggers_imports_what_knows_both_sides():
+    importers = {name for name, imported in import_graph().items() if imported & KNOWS_BOTH_SIDES}
+    assert importers == {"evalengine_worker.debug"}
 
 
 def test_relative_imports_are_not_used():

@@ -16,8 +16,6 @@ import threading
 from concurrent.futures import thread as pools
 from typing import Any
 
-import jinja2  # noqa: F401 - imported before the project is on the path
-
 import evalengine
 from evalengine.cli.main import main as command_line
 from evalengine.cli.streams import settle_streams
@@ -51,6 +49,7 @@ def _import_coordinator() -> None:
     for module in pkgutil.walk_packages(evalengine.__path__, "evalengine."):
         if not module.name.startswith(_NOT_IMPORTED):
             importlib.import_module(module.name)
+    importlib.import_module("jinja2")
 
 
 def _hide_main_module() -> None:

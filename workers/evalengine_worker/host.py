@@ -12,15 +12,17 @@ import os
 import queue
 import signal
 import socket
+import termios
 import traceback
 from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from evalengine import wire
 from evalengine.breadcrumbs import is_import
 from evalengine.errors import EngineError
 from evalengine.results import Status
+from evalengine_worker import namespaces
 from evalengine_worker.hygiene import is_debugger
 from evalengine_worker.link import BROKEN
 from evalengine_worker.loop import Worker
@@ -94,6 +96,8 @@ class Host:
         self._worker: DebuggedWorker | None = None
         self._loop: MainThreadLoop | None = None
         self._is_abandoned = False
+        self._terminal: list[Any] | None = None
+        """How the terminal was set."""
 
     # What the coordinator calls
 
@@ -118,6 +122,7 @@ class Host:
     def over(self, code: int) -> None:
         """Take that the coordinator has ended with this exit code; the process ends even if the worker does not."""
         if self._is_abandoned:
+            self._restore_terminal()
             _exit(code)
         self._tasks.put(code)
 
@@ -125,16 +130,31 @@ class Host:
 
     def serve(self) -> int:
         """Carry the worker, and wait until the coordinator has ended; return its exit code."""
+        if os.isatty(0):
+            self._terminal = termios.tcgetattr(0)
         for name in _STOPPING:
             signum = getattr(signal, name, None)
             if signum is not None and signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, self._signalled)
+        task = self._tasks.get()
+        if isinstance(task, int):
+            return task
+        self._carry(task.detach())
+        # The coordinator makes its reports now, and the engine's own names are its.
+        with namespaces.own_modules():
+            self._ended(0)
+            return self._wait()
+
+    def _wait(self) -> int:
         while not isinstance(task := self._tasks.get(), int):
-            self._carry(task.detach())
+            task.close()
         return task
 
-    def _carry(self, descriptor: int) -> None:
+    def _ended(self, code: int) -> None:
         assert self._carried is not None
+        self._carried.end(code)
+
+    def _carry(self, descriptor: int) -> None:
         self._loop = MainThreadLoop()
         asyncio.set_event_loop(self._loop)
         keep_apart()
@@ -147,16 +167,19 @@ class Host:
             traceback.print_exc()
             self._leave(BROKEN)
         self._worker = None
-        self._carried.end(0)
 
     def _leave(self, code: int) -> NoReturn:
         """End the worker for good; in a fork that user code made, the process."""
-        if _getpid() != self._pid or self._carried is None:
+        if _getpid() != self._pid:
             _exit(code)
-        self._carried.end(code)
-        while not isinstance(task := self._tasks.get(), int):
-            task.close()
-        _exit(task)
+        self._ended(code)
+        _exit(self._wait())
+
+    def _restore_terminal(self) -> None:
+        """Give the terminal back as it was: a prompt that is left alone may have set it otherwise."""
+        if self._terminal is not None:
+            with contextlib.suppress(OSError):
+                termios.tcsetattr(0, termios.TCSADRAIN, self._terminal)
 
     # Stopping
 

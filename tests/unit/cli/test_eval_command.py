@@ -23,7 +23,7 @@ def _project(tmp_path, monkeypatch):
 def settled(monkeypatch):
     """Return the settings that a command line comes to, without running anything."""
     seen = []
-    monkeypatch.setattr(eval_command, "_perform", lambda start: seen.append(start.settings) or 0)
+    monkeypatch.setattr(eval_command, "_perform", lambda start, _host: seen.append(start.settings) or 0)
 
     def settled(*args):
         assert main(["eval", *args]) == 0
@@ -140,7 +140,7 @@ def test_every_option_has_a_section():
 
 
 def test_a_system_error_of_the_run_is_no_success(monkeypatch, capsys):
-    def fail(start):
+    def fail(start, _host):
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     monkeypatch.setattr(eval_command, "_perform", fail)
