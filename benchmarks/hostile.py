@@ -1,9 +1,9 @@
 """``python -m benchmarks.hostile``: suites of good and hostile cases, drawn at random, over and over.
 
 Each run has a seed of its own, which draws its cases (:mod:`benchmarks.hostile_kinds`), in a file with an async and
-one with a sync agent, and budget, workers and retries. Then every verdict is checked against what the case did,
-three records against each other, and that nothing is left. The first run that is not as it must be ends the whole
-with 1; it says how to repeat it, and its folder stays.
+one with a sync agent, and budget, workers, retries and isolation. Then every verdict is checked against what the case
+did, three records against each other, and that nothing is left. The first run that is not as it must be ends the
+whole with 1; it says how to repeat it, and its folder stays.
 """
 
 import argparse
@@ -43,6 +43,7 @@ class Suite:
     workers: int
     budget: int
     retries: int
+    isolation: str
 
     @property
     def kinds(self) -> dict[int, str]:
@@ -54,7 +55,8 @@ class Suite:
         """What follows ``agentflow eval``."""
         words = ["--no-progress", "--timeout", str(TIMEOUT_S), "--retries", str(self.retries)]
         many = ["--parallel", "--workers", str(self.workers), "--max-concurrency", str(self.budget)]
-        return words + (many if self.parallel else [])
+        own = ["--isolation", self.isolation] if self.isolation != "worker" else []
+        return words + own + (many if self.parallel else [])
 
     @property
     def deadline_s(self) -> float:
@@ -84,6 +86,7 @@ def draw(seed: int) -> Suite:
         workers=rng.randint(1, 4),
         budget=rng.randint(1, 16),
         retries=rng.choice((0, 0, 0, 1)),
+        isolation=rng.choice(("worker", "worker", "worker", "worker", "case")),
     )
 
 
@@ -144,7 +147,8 @@ def _finish(process: "subprocess.Popen[bytes]", suite: Suite, mark: str) -> list
 def _about(suite: Suite) -> str:
     hostile = Counter(kind for kind in suite.kinds.values() if kind != GOOD.name).total()
     mode = f"workers {suite.workers}, budget {suite.budget:2}" if suite.parallel else "one by one           "
-    return f"seed {suite.seed} | {len(suite.kinds):2} cases, {hostile:2} hostile | {mode}, retries {suite.retries}"
+    cases = f"{len(suite.kinds):2} cases, {hostile:2} hostile"
+    return f"seed {suite.seed} | {cases} | {mode}, retries {suite.retries}, isolation {suite.isolation:6}"
 
 
 def main() -> int:
