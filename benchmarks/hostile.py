@@ -1,9 +1,9 @@
 """``python -m benchmarks.hostile``: suites of good and hostile cases, drawn at random, over and over.
 
 Each run has a seed of its own, which draws its cases (:mod:`benchmarks.hostile_kinds`), in a file with an async and
-one with a sync agent, and budget, workers, retries and isolation. Then every verdict is checked against what the case
-did, three records against each other, and that nothing is left. The first run that is not as it must be ends the
-whole with 1; it says how to repeat it, and its folder stays.
+one with a sync agent, and budget, workers, retries and isolation. Then every verdict is checked against what the
+case did, three records against each other, and that nothing is left. The first run that is not as it must be ends
+the whole with 1; it says how to repeat it, and its folder stays.
 """
 
 import argparse

@@ -19,7 +19,6 @@ from evalengine.errors import ExitCode
 _EXIT_CODES = {"SIGINT": ExitCode.INTERRUPTED, "SIGTERM": ExitCode.TERMINATED, "SIGHUP": ExitCode.HANGUP}
 _QUESTIONS = ("SIGQUIT", "SIGUSR1")
 _SUSPENSIONS = ("SIGTSTP", "SIGTTOU")
-_SHORTEST_STOP_S = 0.005
 _ONE_WISH_S = 1.0
 """``timeout`` and closing terminals send a signal more than once; Ctrl-C is pressed as often as it is meant."""
 _END_AT = 3
@@ -118,10 +117,17 @@ class Signals:
         handler = signal.signal(number, signal.SIG_DFL)
         self._listener.suspend()
         since = time.monotonic()
-        os.kill(os.getpid(), number)
-        if time.monotonic() - since < _SHORTEST_STOP_S:
-            # A group of processes that no shell looks after is not stopped by the signals of a terminal.
-            os.kill(os.getpid(), signal.SIGSTOP)
+        # A group of processes that no shell looks after is not stopped by the signals of a terminal.
+        os.kill(os.getpid(), number if _is_a_shells_job() else signal.SIGSTOP)
         gap_s = time.monotonic() - since
         signal.signal(number, handler)
         self._listener.resume(gap_s)
+
+
+def _is_a_shells_job() -> bool:
+    """Tell whether the parent is of this session and another process group, as a shell is."""
+    try:
+        parent = os.getppid()
+        return os.getsid(parent) == os.getsid(0) and os.getpgid(parent) != os.getpgid(0)
+    except OSError:
+        return False

@@ -10,9 +10,11 @@ from typing import Protocol
 import msgspec
 
 from evalengine import wire
-from evalengine.errors import NoCasesError
+from evalengine.errors import ConfigurationError, NoCasesError
 from evalengine.journal import Identity, Verdict
 from evalengine.report.files import COMBINED
+
+_WITHOUT_MODEL = " (response_match without a judge model needs none)"
 
 
 class Keeps(Protocol):
@@ -131,3 +133,16 @@ def require_cases(plan: Plan, selection: Keeps, *, where: str, any_file_failed: 
         "SCENARIOS, or functions annotated -> EvalSet"
     )
     raise NoCasesError(msg)
+
+
+def require_no_model(plan: Plan) -> None:
+    """Raise ConfigurationError where a file needs a model, since no client for one is configured."""
+    for number in sorted({entry.file for entry in plan.entries}):
+        needs = plan.files[number].needs_model
+        if needs:
+            msg = (
+                f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is "
+                f"configured, and this version has none; take them out of the file or leave the file out"
+                f"{_WITHOUT_MODEL if needs != ['scenarios'] else ''}"
+            )
+            raise ConfigurationError(msg)

@@ -5,25 +5,25 @@ commands from them, keeps the clock, and tells every event to the journal first 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from evalengine import events, wire
 from evalengine.engine.announced import file_events, plan_events
-from evalengine.engine.autopsy import Autopsy
+from evalengine.engine.autopsy import Autopsy, Findings
 from evalengine.engine.clock import RunClock
 from evalengine.engine.execution import Execution
 from evalengine.engine.ladder import Ladder
 from evalengine.engine.loading import Loading
 from evalengine.engine.plan import GRACE_S
-from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases
+from evalengine.engine.planning import Keeps, Plan, keep_verdicts, make_plan, require_cases, require_no_model
 from evalengine.engine.pool import SHUTDOWN_GRACE_S, Pool
 from evalengine.engine.process import Loss, WorkerFactory
 from evalengine.engine.recorded import Recorded
 from evalengine.engine.stand import stand
 from evalengine.engine.traces import Traces
-from evalengine.errors import ConfigurationError, EngineError
+from evalengine.errors import EngineError
 from evalengine.journal import Past
 from evalengine.results import Status
 from evalengine.selection import Chosen, check_ids
@@ -35,7 +35,6 @@ STOP_GRACE_S = 5.0
 """How long running cases may go on after the run is told to stop."""
 MOST_DEATHS_IN_A_ROW = 5
 _KEPT_AT_A_TIME = 200
-_WITHOUT_MODEL = " (response_match without a judge model needs none)"
 
 
 class Handover(msgspec.Struct):
@@ -101,13 +100,11 @@ class Engine:
         self._start_workers(self.settings.workers)
         if self._files:
             await self._loading_over
-        for event in file_events(self._files, self._loading):
-            self._emit(event)
+        self._emit_all(file_events(self._files, self._loading))
         plan = self._make_plan()
         self._require_plannable(plan)
         kept = keep_verdicts(plan, self._past.verdicts)
-        for event in plan_events(plan, self.settings, kept):
-            self._emit(event)
+        self._emit_all(plan_events(plan, self.settings, kept))
         self._recorded.tell()
         await self._tell_kept(plan)
         return plan
@@ -214,14 +211,16 @@ class Engine:
         was_ready = worker in self._ready
         self._ready.discard(worker)
         found = self._autopsy.examine(worker, loss, self._ladder.block(worker))
-        cause = found.cause
         if self._execution is not None:
             self._execution.lost(worker, loss.pid, found)
-            self._traces.forget(worker)
-            return
+        else:
+            self._lost_early(worker, loss.pid, found, was_ready=was_ready)
         self._traces.forget(worker)
+
+    def _lost_early(self, worker: int, pid: int | None, found: Findings, *, was_ready: bool) -> None:
+        cause = found.cause
         file = self._loading.worker_lost(worker, cause, found.words)
-        self._emit(events.WorkerLost(worker=worker, pid=loss.pid, cause=cause))
+        self._emit(events.WorkerLost(worker=worker, pid=pid, cause=cause))
         self._early_deaths = self._early_deaths + 1 if file is None and not was_ready else 0
         if self._early_deaths >= MOST_DEATHS_IN_A_ROW:
             self._fail_loading(EngineError(f"workers do not start: {self._early_deaths} in a row {cause}"))
@@ -350,6 +349,10 @@ class Engine:
 
     # The plan
 
+    def _emit_all(self, told: Iterable[events.RunEvent]) -> None:
+        for event in told:
+            self._emit(event)
+
     def _make_plan(self) -> Plan:
         loaded, settings = self._loading.loaded, self.settings
         plan = make_plan(loaded, self._selection, settings.shuffle_seed, settings.limit)
@@ -368,15 +371,7 @@ class Engine:
             where=", ".join(self.settings.targets) or str(self.settings.eval_dir),
             any_file_failed=bool(self._loading.failed),
         )
-        for number in sorted({entry.file for entry in plan.entries}):
-            needs = plan.files[number].needs_model
-            if needs:
-                msg = (
-                    f"{plan.files[number].spec.label}: {', '.join(needs)} cannot run: no model client is "
-                    f"configured, and this version has none; take them out of the file or leave the file out"
-                    f"{_WITHOUT_MODEL if needs != ['scenarios'] else ''}"
-                )
-                raise ConfigurationError(msg)
+        require_no_model(plan)
 
     async def _tell_kept(self, plan: Plan) -> None:
         """Tell the verdicts that stand already, a few at a time: their results are read from the journal."""
