@@ -245,7 +245,7 @@ def app(messages):
     if pid == 0:
         for descriptor in (0, 1, 2):
             os.close(descriptor)
-        time.sleep(20)
+        time.sleep(600)
         os._exit(0)
     with open("forked.txt", "a") as file:
         file.write(f"{pid} ")
@@ -450,6 +450,7 @@ def test_a_signal_ends_what_runs_and_the_run(suite, at_terminal, agent, signum, 
     assert terminal.end() == code
     report = project.report()
     assert report["status"] == "interrupted"
+    assert "running cases are cancelled" not in terminal.text  # Which is said after a grace.
     assert [result["status"] for result in report["results"]] == ["passed", "not_run", "not_run"]
     assert "Traceback" not in terminal.text
 
@@ -504,7 +505,6 @@ def test_a_third_ctrl_c_ends_at_once(suite, at_terminal):
 
 def test_a_whole_run_may_be_debugged(suite):
     project = suite("sync_app", ["plain"])
-    done = project.python(
-        "-m", "pdb", "-c", "c", "-c", "q", "-m", "evalengine_worker.debug", "eval", "--isolation", "none"
-    )
+    project.write({"agentflow.json": {"agent": "agent:sync_app", "evaluation": {"isolation": "none"}}})
+    done = project.python("-m", "pdb", "-c", "c", "-c", "q", "-m", "evalengine_worker.debug", "eval")
     assert "[  1/1] x_eval.py::plain  PASSED" in done.stdout, done.stdout + done.stderr

@@ -46,9 +46,10 @@ class DebuggedWorker(Worker):
         self._link.leave = leave
 
     def give_up(self, reason: str) -> None:
-        """Cancel what runs; it counts as not run."""
+        """Cancel what runs, which counts as not run; called by a signal handler, which wakes no loop by itself."""
         for attempt in list(self._running.values()):
             attempt.cancel(wire.CancelCase(*attempt.command.key, Status.NOT_RUN.value, reason))
+        self._loop.call_soon_threadsafe(_wake)
 
     def break_off(self, error: BaseException) -> None:
         """Serve no longer: user code has made this process unfit for it; never returns."""
@@ -208,6 +209,10 @@ class Host:
     def _runs_user_code(self) -> bool:
         importing = self._loop is not None and is_import(self._loop.steps.crumbs.current)
         return importing or current_tasks.get() is not None
+
+
+def _wake() -> None:
+    """Do nothing but let the loop run."""
 
 
 def _is_at_prompt(frame: FrameType | None) -> bool:

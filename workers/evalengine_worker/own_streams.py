@@ -47,10 +47,17 @@ class _Descriptors(Log):
         super().__init__()
         self._saved = [os.dup(descriptor) for descriptor in (0, 1, 2)]
         self._identities = [_identity(descriptor) for descriptor in (0, 1, 2)]
+        os.register_at_fork(after_in_child=self._abandon)
+
+    def _abandon(self) -> None:
+        """In a fork that user code made: hold nothing open that it does not know of."""
+        for descriptor in self._saved:
+            os.close(descriptor)
+        self._saved = []
 
     def reconnect(self) -> bool:
         """Put back what user code closed or replaced; tell whether it had."""
-        taken = [number for number, was in enumerate(self._identities) if _identity(number) != was]
+        taken = [number for number in range(len(self._saved)) if _identity(number) != self._identities[number]]
         for number in taken:
             os.dup2(self._saved[number], number, inheritable=True)
         return bool(taken)

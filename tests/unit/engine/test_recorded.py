@@ -68,3 +68,21 @@ def test_a_sink_that_raises_hears_no_more_and_nobody_else_notices(journal, where
     assert first.heard == last.heard == ["a", "b"]
     assert broken.heard == ["a"]
     assert recorded.problems == ["internal error in the console: KeyError: 'colour'"]
+
+
+def test_what_is_written_is_not_told_yet(journal):
+    sink = Listening()
+    recorded = Recorded(journal, [sink])
+    recorded.emit(Noticed(text="a"))
+    recorded.write()
+    assert sink.heard == []
+
+
+def test_sinks_hear_at_once_where_the_next_case_prints_beside_them(journal):
+    sink = Listening()
+    recorded = Recorded(journal, [sink], at_once=True)
+    recorded.emit(Noticed(text="a"))
+    recorded.write()
+    assert sink.heard == ["a"]
+    recorded.tell()
+    assert sink.heard == ["a"]

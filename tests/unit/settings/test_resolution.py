@@ -1,6 +1,7 @@
 """Priorities, sources, folders and notices of settings."""
 
 import json
+import math
 import os
 
 import pytest
@@ -139,6 +140,46 @@ def test_flags_without_effect_give_one_notice(project):
 
 def test_the_documents_own_agentflow_json_gives_no_notice(project):
     assert project({"evaluation": {"parallel": False, "max_concurrency": 4}}).notices == []
+
+
+# In the coordinator's own process
+
+
+def test_without_isolation_one_case_runs_at_a_time_without_limits_or_a_bar(project):
+    document = {"evaluation": {"isolation": "none", "parallel": True, "max_concurrency": 8, "timeout": 5}}
+    settings = project(document)
+    assert settings.in_process
+    assert (settings.parallel, settings.workers, settings.max_concurrency) == (False, 1, 1)
+    assert (settings.timeout_s, settings.run_timeout_s, settings.import_timeout_s) == (None, None, math.inf)
+    assert settings.progress is False
+    assert settings.notices == []
+
+
+def test_flags_that_have_no_effect_without_isolation_are_told(project):
+    settings = project(isolation="none", parallel=True, workers=2, max_concurrency=3, timeout=4, run_timeout=5)
+    flags = "--parallel, --max-concurrency, --workers, --timeout and --run-timeout"
+    assert settings.notices == [f"{flags} have no effect with --isolation none"]
+
+
+@pytest.mark.parametrize(("given", "flag"), [({"progress": True}, "--progress"), ({"timeout": 1}, "--timeout")])
+def test_one_flag_that_has_no_effect_without_isolation_is_told(project, given, flag):
+    assert project(isolation="none", **given).notices == [f"{flag} has no effect with --isolation none"]
+
+
+def test_saying_no_to_what_has_no_effect_is_no_mistake(project):
+    assert project(isolation="none", parallel=False, progress=False).notices == []
+
+
+def test_the_kind_of_isolation_has_a_source(project):
+    document = {"evaluation": {"isolation": "case"}}
+    assert project(document).sources["isolation"] == "agentflow.json"
+    settings = project(document, isolation="none")
+    assert (settings.isolation, settings.sources["isolation"]) == ("none", "command line")
+
+
+def test_with_a_process_for_each_case_there_are_as_many_as_the_budget(project):
+    assert project(isolation="case", parallel=True, max_concurrency=20).workers == 20
+    assert project(isolation="case", parallel=True, max_concurrency=20, workers=3).workers == 3
 
 
 # Stopping early
