@@ -109,7 +109,8 @@ class Peak:
 def run(suite: Suite, root: Path) -> tuple[str, list[str]]:
     """Run a suite in an empty folder; return a line about it, and what is not as it must be."""
     log = root / "starts.log"
-    (root / "evals").mkdir()
+    for folder in ("evals", "tmp"):
+        (root / folder).mkdir()
     (root / "agentflow.json").write_text("{}")
     for mode, cases in suite.cases.items():
         if cases:
@@ -118,7 +119,11 @@ def run(suite: Suite, root: Path) -> tuple[str, list[str]]:
     mark, peak, started = f"hostile-{time.monotonic_ns()}", Peak(), time.monotonic()
     with (root / "stdout").open("wb") as out, (root / "stderr").open("wb") as err:
         process = subprocess.Popen(
-            [COMMAND, "eval", *suite.options], cwd=root, env=environment(mark), stdout=out, stderr=err
+            [COMMAND, "eval", *suite.options],
+            cwd=root,
+            env={**environment(mark), "TMPDIR": str(root / "tmp")},
+            stdout=out,
+            stderr=err,
         )
     end = started + suite.deadline_s
     while process.poll() is None and time.monotonic() < end:

@@ -21,6 +21,7 @@ class Records:
         self.stderr = (root / "stderr").read_text(errors="replace")
         reports = list((root / "eval_reports").glob("*.json"))
         journals = list((root / ".evalengine" / "runs").glob("*/journal.jsonl"))
+        self.temporary = sorted(path.name for path in (root / "tmp").iterdir())
         self.is_complete = len(reports) == len(journals) == 1
         if self.is_complete:
             self.report: dict[str, Any] = json.loads(reports[0].read_bytes())
@@ -98,6 +99,8 @@ def _outside(records: Records) -> list[str]:
     is_passed = all(result["status"] == "passed" for result in records.report["results"])
     if records.exit_code != (0 if is_passed else 1):
         found.append(f"exit code {records.exit_code}")
+    if records.temporary:
+        found.append(f"temporary files are left: {records.temporary}")
     if "Traceback" in records.stderr:
         found.append(f"a traceback of the coordinator: {records.stderr[-2000:]}")
     return found

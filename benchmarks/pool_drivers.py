@@ -108,6 +108,8 @@ def trio_parallel(task: Callable[[int], Any]) -> Iterator[Outcome]:
         async with trio.open_nursery() as nursery:
             for number in range(TASKS):
                 nursery.start_soon(one, task, number, limiter)
+                # What starts in one turn of the loop starts in any order.
+                await trio.lowlevel.checkpoint()
         await one(abs, TASKS, limiter)
 
     trio.run(all_of_them)

@@ -18,6 +18,9 @@ EXACT = "exact blame, bystanders unharmed"
 LONG_RESPONSE = 200_000
 """So many characters still travel in a frame: a result holds them a few times, and beyond 1 MiB it is a file."""
 MOST_LEFT_S = 2.0
+NOT_PROVOKED = "not provoked"
+MOST_TRIES = 3
+"""A frame is on its way for a millisecond or two: it may be missed."""
 
 MUST = {
     "segfault": ("crashed", "killed by SIGSEGV"),
@@ -59,7 +62,10 @@ def measure(fault: str, deadline_s: float) -> str:
     said = {}
     for kind in AGENTS:
         for mode, budget in BUDGETS.items():
-            wrong = _wrong(fault, kind, budget, deadline_s)
+            wrong = NOT_PROVOKED
+            for _ in range(MOST_TRIES):
+                if wrong == NOT_PROVOKED:
+                    wrong = _wrong(fault, kind, budget, deadline_s)
             if wrong:
                 said[f"{kind}, {mode}"] = wrong
     return "; ".join(f"{wrong} ({where})" for where, wrong in said.items()) or EXACT
@@ -88,7 +94,7 @@ def _judge(fault: str, results: dict[int, dict[str, Any]], log: list[str]) -> st
     if sorted(results) != list(range(TASKS)):
         return f"results of {sorted(results)}"
     if fault == "frame" and not any(line.startswith(TOLD) for line in log):
-        return "not provoked"
+        return NOT_PROVOKED
     harmed = [number for number in range(1, TASKS) if not _is_unharmed(number, results[number], log)]
     if harmed:
         return f"{len(harmed)} bystanders harmed: {_told(results[harmed[0]])}"

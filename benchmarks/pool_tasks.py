@@ -6,6 +6,7 @@ alone, and nothing in it knows which pool runs it. Each start is noted in a file
 
 import ctypes
 import fcntl
+import itertools
 import os
 import signal
 import socket
@@ -22,7 +23,7 @@ NAP_S = 0.4
 BEFORE_S = 0.1
 """What passes before the fault: a neighbour runs then."""
 LONG_S = 60
-SMALL_BUFFER_BYTES = 32 * 1024
+SMALL_BUFFER_BYTES = 16 * 1024
 """What our sockets hold once a task is to die in the middle of a frame."""
 LONG_PIECE_BYTES = 256 * 1024
 """What is longer is the frame: nothing else that is sent is."""
@@ -100,8 +101,12 @@ def die_in_a_frame(log: str) -> None:
 def _kill_when_sending(log: str) -> None:
     end = time.monotonic() + LONG_S
     own = str(threading.get_native_id())
-    while time.monotonic() < end:
-        where = _blocked(own) or _half_sent()
+    for turn in itertools.count():
+        if time.monotonic() > end:
+            return
+        if turn % 20 == 0:
+            streams = _streams()
+        where = _half_sent(streams) or _blocked(own)
         if where:
             note(log, f"{TOLD}: {where}")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -136,9 +141,9 @@ _WRITES = {1, 44} if os.uname().machine == "x86_64" else {64, 206}
 """The numbers of write and sendto."""
 
 
-def _half_sent() -> str:
+def _half_sent(streams: list[int]) -> str:
     """Tell of a socket in which the beginning of something long waits."""
-    for descriptor in _streams():
+    for descriptor in streams:
         try:
             waiting = struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, b"\0" * 4))[0]
         except OSError:
