@@ -378,6 +378,11 @@ def at_terminal():
 STOPPING = """
 import asyncio, time
 
+def sleep_long():
+    # Often: a signal that comes just before a sleep begins is seen when it is over.
+    for _ in range(12000):
+        time.sleep(0.05)
+
 def sync_app(messages):
     number = 41
     breakpoint()
@@ -392,7 +397,7 @@ async def async_app(messages):
 def sleeps(messages):
     if messages[-1]["content"] == "b":
         print("sleeps now", flush=True)
-        time.sleep(600)
+        sleep_long()
     return "answer " + messages[-1]["content"]
 
 async def waits(messages):
@@ -404,15 +409,14 @@ async def waits(messages):
 def breaks_and_sleeps(messages):
     breakpoint()
     print("sleeps now", flush=True)
-    for _ in range(6000):
-        time.sleep(0.1)
+    sleep_long()
     return "answer " + messages[-1]["content"]
 
 def hears_nothing(messages):
     while True:
         try:
             print("sleeps now", flush=True)
-            time.sleep(600)
+            sleep_long()
         except KeyboardInterrupt:
             pass
 """
@@ -456,7 +460,11 @@ def test_a_signal_ends_what_runs_and_the_run(suite, at_terminal, agent, signum, 
 
 
 def test_an_import_is_interrupted_too(suite, at_terminal):
-    project = suite("sleeps", ["a"], "print('sleeps now', flush=True)\nimport time\ntime.sleep(600)\n")
+    project = suite(
+        "sleeps",
+        ["a"],
+        "print('sleeps now', flush=True)\nimport time\nfor _ in range(12000):\n    time.sleep(0.05)\n",
+    )
     terminal = at_terminal(project)
     terminal.wait_for("sleeps now").signal(signal.SIGINT)
 
