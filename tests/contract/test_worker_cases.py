@@ -341,6 +341,23 @@ def app(query: str):
     assert peer.last_finished.leftovers == 1
 
 
+def test_what_a_case_left_is_still_counted_after_another_file_was_imported(start, tmp_path):
+    agent = """
+import threading
+def app(query: str):
+    if query == "0":
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    return query
+"""
+    peer, loaded, cases = start(agent)
+    peer.run(loaded, cases)
+    own = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    write_project(tmp_path, {"evals/y_eval.py": EVALS.format(count=2) + own})
+    other, cases = peer.load("evals/y_eval.py")
+    peer.run(other, cases[1:])
+    assert peer.last_finished.leftovers == 1
+
+
 def test_a_child_process_that_a_case_leaves_is_counted(start):
     agent = """
 import subprocess

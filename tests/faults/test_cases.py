@@ -48,7 +48,7 @@ RETURNED = [
 ]
 LEFT = [
     Fault("task", "asyncio.create_task(sleep(9e9)); return 'ok'", "passed", note="left 1 asyncio task running"),
-    Fault("child", "subprocess.Popen(['sleep', '4321']); return 'ok'", "passed", note="left 1 child process"),
+    Fault("child", "subprocess.Popen(['sleep', '4323']); return 'ok'", "passed", note="left 1 child process"),
     Fault("daemon", "daemonise(); return 'ok'", "passed"),
     Fault("fork", "os.fork(); await sleep(0.01); return 'ok'", "passed"),
     Fault(
@@ -109,7 +109,7 @@ def daemonise():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            os.execvp("sleep", ["sleep", "4321"])
+            os.execvp("sleep", ["sleep", "4323"])
         os._exit(0)
 
 def lower_limit():
@@ -217,7 +217,7 @@ def test_standard_error_has_no_traceback(faulty):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no /proc")
 def test_no_process_is_left(faulty, processes):
     _, run = faulty
-    assert processes("sleep\0004321\0") == {}
+    assert processes("sleep\0004323\0") == {}
     workers = {event["pid"] for event in run.events if event["type"] == "WorkerStarted"}
     assert len(workers) > 1
     assert workers & processes("multiprocess").keys() == set()

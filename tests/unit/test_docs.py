@@ -13,7 +13,7 @@ IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
-NOT_OURS = {"--force-reinstall", "--no-deps"}
+NOT_OURS = {"--force-reinstall", "--install", "--no-deps"}
 """Flags of other programs."""
 NOT_YET = {"--repeat", "--shard"}
 """Flags that README names as missing."""

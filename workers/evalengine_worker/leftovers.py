@@ -21,13 +21,17 @@ class Leftovers:
     def __init__(self) -> None:
         self._threads: set[threading.Thread] = set()
         self._children: set[int] = set()
-        self.learn()
+        self.learn((set(), set()))
 
-    def learn(self) -> None:
-        """Take what runs now for the project's own."""
-        self._threads |= set(threading.enumerate())
-        if _has_children():
-            self._children |= set(_children())
+    def running(self) -> tuple[set[threading.Thread], set[int]]:
+        """Return the threads and child processes that there are."""
+        return set(threading.enumerate()), set(_children()) if _has_children() else set()
+
+    def learn(self, before: tuple[set[threading.Thread], set[int]]) -> None:
+        """Take for the project's own what runs now and did not before: an import has started it."""
+        threads, children = self.running()
+        self._threads |= threads - before[0]
+        self._children |= children - before[1]
 
     def threads(self) -> int:
         """Return how many threads run that neither the engine, an import, nor a pool started."""

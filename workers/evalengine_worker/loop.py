@@ -176,7 +176,7 @@ class Worker:
         command, self._blocking = self._blocking, None
         if command is None or self._catalog is None:
             return
-        before = Snapshot()
+        before, running = Snapshot(), self._leftovers.running()
         asyncio.set_event_loop(self._loop)
         output = Output()
         log_start = self._streams.log.size
@@ -195,7 +195,7 @@ class Worker:
             self._hygiene.absorb(before)
         else:
             self._hygiene.forget()
-        self._leftovers.learn()
+        self._leftovers.learn(running)
         self._loop.call_soon(self._carry_out)
 
     def _load(self, catalog: Catalog, command: wire.Load, output: Output, log_start: int) -> None:
