@@ -25,6 +25,7 @@ from evalengine.report.outcome import RunOutcome
 from evalengine.report.pair import ReportsError, write_pair
 from evalengine.report.sink import Sink
 from evalengine.report.summary import RunFold
+from evalengine.results import Status
 from evalengine.selection import Chosen, Selection
 from evalengine.settings import RunSettings, as_recorded
 from evalengine.signals import Signals
@@ -160,7 +161,7 @@ class Session:
         finally:
             await engine.close()
             recorded.tell()
-        return self._finish(recorded, fold, order, status, engine.failure)
+        return self._finish(recorded, fold, order, status, engine)
 
     def _tell_start(self, recorded: Recorded) -> None:
         settings = self.settings
@@ -189,11 +190,14 @@ class Session:
         return RunOutcome(exit_code=exit_code, document=document, collected=order.labels)
 
     def _finish(
-        self, recorded: Recorded, fold: RunFold, order: CollectionOrder, status: str, failure: str | None
+        self, recorded: Recorded, fold: RunFold, order: CollectionOrder, status: str, engine: Engine
     ) -> RunOutcome:
         so_far = fold.document(verified=False)
         gate = so_far.gate
-        exit_code = int(gate.exit_code) if failure is None else int(ExitCode.ENGINE_FAILED)
+        failure = engine.failure
+        left = so_far.summary.status_counts.get(Status.NOT_RUN, 0) or so_far.file_errors
+        is_cut_off = failure is not None or (engine.is_out_of_time and left)
+        exit_code = int(ExitCode.ENGINE_FAILED if is_cut_off else gate.exit_code)
         if self._signals.exit_code is not None:
             status, exit_code = "interrupted", self._signals.exit_code
         recorded.emit(

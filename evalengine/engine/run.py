@@ -78,7 +78,7 @@ class Engine:
         self._interrupted: set[int] = set()
         """Workers whose import of a file was interrupted."""
         self._early_deaths = 0
-        self._is_closing = False
+        self._is_closing = self.is_out_of_time = False
         self._stop_reason: str | None = None
         self._stop_status = "interrupted"
         self.clock = RunClock(self._loop, on_pause=self._paused, on_tick=recorded.tell)
@@ -162,6 +162,7 @@ class Engine:
     def _run_overdue(self) -> None:
         """End a run whose time is over; what is known of its files and cases is told as ever."""
         reason = f"the run's time of {self.settings.run_timeout_s:g} s is over"
+        self.is_out_of_time = True
         if self._execution is not None:
             self.stop_in_order(reason, "stopped")
             return

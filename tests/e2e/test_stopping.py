@@ -292,7 +292,7 @@ def test_a_run_whose_time_is_over_stops_in_order(project, start):
     running = start(["ok1", "hang", "ok2"], "--run-timeout", "2")
     running.hear()
     exit_code, out, err = running.end()
-    assert exit_code == 1
+    assert exit_code == 3
     assert "stopping: the run's time of 2 s is over" in err
     assert "Run stopped: the run's time of 2 s is over" in out
     assert statuses(project) == {"ok1": "passed", "hang": "not_run", "ok2": "not_run"}
@@ -300,14 +300,24 @@ def test_a_run_whose_time_is_over_stops_in_order(project, start):
     assert of_project(project) == []
 
 
-def test_what_ran_in_time_may_be_enough_for_the_gate(project, start):
+def test_what_ran_in_time_is_rated_and_the_run_could_not_finish(project, start):
     running = start(["held", "ok1"], "--threshold", "0.5", evaluation={"run_timeout": 2})
     running.hear()
     running.read_until("the run's time of 2 s is over")
     running.let_go()
     exit_code, out, _ = running.end()
-    assert exit_code == 0
+    assert exit_code == 3
     assert "gate met: 1/2 ≥ 0.50, 1 not run" in out
+
+
+def test_a_run_that_is_through_when_its_time_is_over_is_rated_as_any_other(project, start):
+    running = start(["held"], "--run-timeout", "2")
+    running.hear()
+    running.read_until("the run's time of 2 s is over")
+    running.let_go()
+    exit_code, out, _ = running.end()
+    assert exit_code == 0
+    assert "Results: 1/1 passed" in out
 
 
 def test_files_that_are_not_loaded_in_time_are_errors_and_the_rest_is_not_run(project, start):
@@ -315,7 +325,7 @@ def test_files_that_are_not_loaded_in_time_are_errors_and_the_rest_is_not_run(pr
     running = start(["ok1"], "--run-timeout", "2", files={"evals/b_eval.py": hangs})
     running.hear()
     exit_code, out, _ = running.end()
-    assert exit_code == 1
+    assert exit_code == 3
     assert statuses(project) == {"ok1": "not_run"}
     [error] = project.report()["file_errors"]
     assert (error["file"], error["error"]) == ("b_eval.py", "not loaded: the run's time of 2 s is over")
