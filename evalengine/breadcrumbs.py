@@ -188,10 +188,16 @@ class Breadcrumbs:
         """Return the thread that runs for an attempt, where there is one."""
         return next((ident for ident, other in list(self.threads.items()) if other == word), None)
 
-    def note(self, word: int, kind: int, number: int) -> None:
-        """Note what code of an attempt, or of nobody (0), is about to do to this process."""
+    def note(self, word: int, kind: int, number: int) -> bool:
+        """Note what code of an attempt, or of nobody (0), is about to do to this process; tell whether it counts.
+
+        It does not where another thread is about to end the process already, which nothing prevents any more.
+        """
+        if self.words[_NOTE] >> 32 == EXITED:
+            return False
         self.words[_NOTED] = word
         self.words[_NOTE] = kind << 32 | number & 0xFFFFFFFF
+        return True
 
     def clear_note(self) -> None:
         """Forget the note: the process lives on."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evalengine import breadcrumbs
 from evalengine.breadcrumbs import (
     EXITED,
+    REPLACED,
     Breadcrumbs,
     Trail,
     ask_to_interrupt,
@@ -77,6 +78,13 @@ def test_more_threads_than_there_is_room_for_are_known_in_the_worker_alone(path,
         crumbs.leave_thread(place)
     assert crumbs.enter_thread(word_of(MARK)) >= 0
     assert list(read(path).threads.values()) == [MARK]
+
+
+def test_nothing_is_noted_over_an_end_that_nothing_prevents(path, crumbs):
+    first, second = word_of((1, 0, 1)), word_of((2, 0, 1))
+    assert crumbs.note(first, EXITED, 3)
+    assert not crumbs.note(second, REPLACED, 0)
+    assert (read(path).noted, read(path).note) == ((1, 0, 1), (EXITED, 3))
 
 
 def test_a_note_stands_until_it_is_cleared(path, crumbs):

@@ -82,20 +82,21 @@ def _replace(
         if crumbs.is_abandoned:
             return original(*args, **named)
         word = current_attempt.get() or crumbs.threads.get(_get_ident(), 0)
+        is_noted = False
         try:
             note = read((*args, *named.values()))
             if note is not None:
                 # What is said comes first: whoever is named as guilty has had its say.
                 if word and (note[0] != SIGNALLED or note[1] == signal.SIGKILL):
                     _say_last_words(name, note[1], say)
-                crumbs.note(word, *map(int, note))
+                is_noted = crumbs.note(word, *map(int, note))
         except Exception:  # noqa: BLE001 - wrong arguments are for the function itself to refuse
             note = None
         try:
             return original(*args, **named)
         finally:
             # What another thread's handler is still busy with kills all the same.
-            if note is not None and note[1] not in _FATAL:
+            if is_noted and note is not None and note[1] not in _FATAL:
                 crumbs.clear_note()
 
     setattr(module, name, noting)
