@@ -75,7 +75,7 @@ class Execution:
         self._running: dict[int, dict[RunKey, tuple[float, float]]] = {}
         self._known_files: set[tuple[int, int]] = set()
         self._unsaid: dict[int, set[RunKey]] = {}
-        """By worker, the attempts it was sent and has not told to have begun."""
+        """By worker, the attempts that were given a slot in it and that it has not told to have begun."""
         self._taken: dict[int, int] = {}
         """By worker, how many results were taken from it."""
         self._looking: asyncio.TimerHandle | None = None
@@ -88,7 +88,7 @@ class Execution:
             commands.Release: lambda command: pool.stop(command.worker),
             commands.Kill: lambda command: ladder.kill(command.worker, command.reason),
             commands.Dispatch: self._dispatch,
-            commands.Begin: lambda command: pool.send(command.worker, wire.BeginCase(*command.key)),
+            commands.Begin: self._begin,
             commands.Withdraw: lambda command: pool.send(command.worker, wire.WithdrawCases()),
             commands.Cancel: self._cancel,
             commands.Accept: self._accept,
@@ -169,11 +169,13 @@ class Execution:
         self._received.pop(key, None)
         self._stacks.pop(key, None)
         self._running.get(worker, {}).pop(key, None)
-        self._unsaid.get(worker, set()).discard(key)
+        unsaid = self._unsaid.setdefault(worker, set())
+        unsaid.discard(key)
+        if message.next is not None and not self._is_running(worker, message.next):
+            unsaid.add(message.next)
 
     def withdrawn(self, worker: int, message: wire.CasesWithdrawn) -> None:
         """Take back what stood by in a worker."""
-        self._unsaid.get(worker, set()).difference_update(message.keys)
         self._tell(facts.StandbyReturned(worker, message.keys))
 
     def lost(self, worker: int, pid: int | None, found: Findings) -> None:
@@ -299,7 +301,8 @@ class Execution:
 
     def _dispatch(self, command: commands.Dispatch) -> None:
         worker, key = command.worker, command.key
-        self._unsaid.setdefault(worker, set()).add(key)
+        if not command.standby:
+            self._unsaid.setdefault(worker, set()).add(key)
         if (worker, command.file) not in self._known_files:
             self._known_files.add((worker, command.file))
             spec = self._plan.files[command.file].spec
@@ -311,6 +314,10 @@ class Execution:
             *key, command.file, case.eval_id, set_id, set_name, entry.label, case.payload, standby, earlier, taken
         )
         self._pool.send(worker, run)
+
+    def _begin(self, command: commands.Begin) -> None:
+        self._unsaid.setdefault(command.worker, set()).add(command.key)
+        self._pool.send(command.worker, wire.BeginCase(*command.key))
 
     def _cancel(self, command: commands.Cancel) -> None:
         key = command.key

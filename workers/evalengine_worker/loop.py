@@ -286,7 +286,7 @@ class Worker:
             self._results = None
         if following is None:
             self._link.send_now(framed)
-        elif self._runs_in_thread(following):
+        elif self._results is not None and self._runs_in_thread(following):
             self._run_case(following)
             self._link.send_framed(framed)
         else:
