@@ -111,7 +111,7 @@ def processes():
     return find
 
 
-CATALOGUE = {"test_catalogue.py", "test_deaths.py", "test_hangs.py"}
+CATALOGUE = {"test_catalogue.py", "test_deaths.py", "test_files.py", "test_hangs.py"}
 
 
 def pytest_collection_modifyitems(config, items):
