@@ -119,63 +119,53 @@ class WorkerStopped(_Event, kw_only=True):
     worker: int
 
 
-class CaseStarted(_Event, kw_only=True):
-    """An attempt began."""
+class _AttemptEvent(_Event, kw_only=True):
+    """Speaks of one attempt, which it names in full."""
 
     case: int
     repeat: int
     attempt: int
+
+
+class _VerdictEvent(_AttemptEvent, kw_only=True):
+    """Says what an attempt came to, and where it ran."""
+
+    label: str
+    status: Status
+    duration_s: float
+    worker: int | None = None
+
+
+class CaseStarted(_AttemptEvent, kw_only=True):
+    """An attempt began."""
+
     worker: int
 
 
-class CaseRequeued(_Event, kw_only=True):
+class CaseRequeued(_AttemptEvent, kw_only=True):
     """An attempt came to nothing without the case being to blame, and the case waits again."""
 
-    case: int
-    repeat: int
-    attempt: int
     reason: str
 
 
-class CaseRetried(_Event, kw_only=True):
+class CaseRetried(_VerdictEvent, kw_only=True):
     """An attempt ended in error, timeout or crashed, and the case runs again."""
 
-    case: int
-    repeat: int
-    attempt: int
-    label: str
-    status: Status
-    duration_s: float
-    worker: int | None = None
     error: str = ""
 
 
-class CaseFinished(_Event, kw_only=True):
+class CaseFinished(_VerdictEvent, kw_only=True):
     """A case has its verdict. ``result`` is the JSON of an EvalCaseResult."""
 
-    case: int
-    repeat: int
-    attempt: int
-    label: str
-    status: Status
-    duration_s: float
-    worker: int | None = None
     kept: bool = False
     """Whether it is told again from the journal: an earlier part of the run gave the verdict."""
     result: msgspec.Raw
     """Last, so that the journal knows where in its line it stands."""
 
 
-class CaseKept(_Event, kw_only=True):
+class CaseKept(_VerdictEvent, kw_only=True):
     """What the journal writes of a kept verdict: where in the same file its result stands."""
 
-    case: int
-    repeat: int
-    attempt: int
-    label: str
-    status: Status
-    duration_s: float
-    worker: int | None = None
     offset: int
     length: int
 

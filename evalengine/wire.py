@@ -37,6 +37,19 @@ class _Frame(msgspec.Struct, array_like=True, tag=True, frozen=True):
     """Encoded as an array that starts with the class name."""
 
 
+class _AttemptFrame(_Frame, frozen=True):
+    """Speaks of one attempt, which it names in full."""
+
+    case: int
+    repeat: int
+    attempt: int
+
+    @property
+    def key(self) -> RunKey:
+        """Which attempt this is."""
+        return RunKey(self.case, self.repeat, self.attempt)
+
+
 # What both sides carry
 
 
@@ -150,12 +163,9 @@ class UseFile(_Frame, frozen=True):
     spec: FileSpec
 
 
-class RunCase(_Frame, frozen=True):
+class RunCase(_AttemptFrame, frozen=True):
     """Run one attempt at a case, and answer Started, then Finished."""
 
-    case: int
-    repeat: int
-    attempt: int
     file: int
     eval_id: str
     set_id: str
@@ -169,55 +179,24 @@ class RunCase(_Frame, frozen=True):
     taken: int = 0
     """How many results of this worker the coordinator has on disk."""
 
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
-
-class BeginCase(_Frame, frozen=True):
+class BeginCase(_AttemptFrame, frozen=True):
     """Run an attempt that stands by; one that took the place of another meanwhile is running already."""
-
-    case: int
-    repeat: int
-    attempt: int
-
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
 
 class WithdrawCases(_Frame, frozen=True):
     """Give back all that stands by: answered by CasesWithdrawn."""
 
 
-class CancelCase(_Frame, frozen=True):
+class CancelCase(_AttemptFrame, frozen=True):
     """Cancel a running attempt; its Finished has status ``timeout``, or ``not_run`` where it was stopped."""
 
-    case: int
-    repeat: int
-    attempt: int
     status: str
     reason: str
 
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
-
-class TellStack(_Frame, frozen=True):
+class TellStack(_AttemptFrame, frozen=True):
     """Answer StackTold for an attempt that does not end; a worker whose loop is blocked cannot."""
-
-    case: int
-    repeat: int
-    attempt: int
-
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
 
 class Shutdown(_Frame, frozen=True):
@@ -265,25 +244,13 @@ class FileFailed(_Frame, frozen=True):
     """Whether it is a value that cannot be meant (the run must not start) rather than a broken file."""
 
 
-class Started(_Frame, frozen=True):
+class Started(_AttemptFrame, frozen=True):
     """The attempt has begun: its clock runs from here."""
 
-    case: int
-    repeat: int
-    attempt: int
 
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
-
-
-class Finished(_Frame, frozen=True):
+class Finished(_AttemptFrame, frozen=True):
     """The attempt's outcome: the JSON of an EvalCaseResult, inline or in a file."""
 
-    case: int
-    repeat: int
-    attempt: int
     result: bytes
     spill: str | None = None
     """The path of a file with the result, where it is too long for a frame; ``result`` is empty then."""
@@ -294,24 +261,11 @@ class Finished(_Frame, frozen=True):
     robbed_s: float = 0.0
     """For how long others kept the worker's loop from it while it ran."""
 
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
-
-class StackTold(_Frame, frozen=True):
+class StackTold(_AttemptFrame, frozen=True):
     """Where an attempt is that does not end: its tasks or its thread, most recent call last."""
 
-    case: int
-    repeat: int
-    attempt: int
     stack: str
-
-    @property
-    def key(self) -> RunKey:
-        """Which attempt this is."""
-        return RunKey(self.case, self.repeat, self.attempt)
 
 
 class CasesWithdrawn(_Frame, frozen=True):
