@@ -331,16 +331,15 @@ class Scheduler:
         """Give the freest worker what stands by in it, else the next case of the plan, if there is one of each."""
         # Workers that keep dying are not waited for.
         worker = self._fleet.freest(share_with_starting=self._deaths == 0)
-        if worker is None or self._waits() == len(self._suspects):
-            return False
-        if worker.standby and not worker.withdrawing:
+        if worker is not None and worker.standby and not worker.withdrawing:
             key = next(iter(worker.standby.values())).key
             self._enter(worker, key, now)
             self._commands.append(commands.Begin(worker.id, key))
             return True
-        index = self._line.take()
-        if index is None:
-            self._withdraw(now)
+        index = self._line.take() if worker is not None else None
+        if worker is None or index is None:
+            if not len(self._line):
+                self._withdraw(now)
             return False
         self._send(index, worker, now)
         return True

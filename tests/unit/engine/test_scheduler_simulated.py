@@ -230,6 +230,10 @@ class World:
         in_files = Counter(self.tasks[case].file for case, _ in self.in_flight)
         assert all(in_files[file] <= cap for file, cap in self.limits.file_caps.items())
 
+    def usable(self):
+        """The workers that may be sent something."""
+        return list(self.processes.values())
+
     def check_work_conserved(self):
         if self.stopping or len(self.in_flight) == self.limits.budget:
             return
@@ -243,7 +247,7 @@ class World:
             and task.case not in self.suspects
             and in_files[task.file] < self.limits.file_caps.get(task.file, self.limits.budget)
         ]
-        shared = [process for process in self.processes.values() if not process.alone]
+        shared = [process for process in self.usable() if not process.alone]
         if self.limits.single_use:
             shared = [process for process in shared if not process.dispatches]
         ready = [process for process in shared if process.ready and not process.killed]
@@ -457,11 +461,8 @@ class Chaos(World):
             self.spoiled.add(fact.worker)
         super().tell(fact)
 
-    def check_work_conserved(self):
-        held = {worker: process for worker, process in self.processes.items() if worker not in self.spoiled}
-        everything, self.processes = self.processes, held
-        super().check_work_conserved()
-        self.processes = everything
+    def usable(self):
+        return [process for worker, process in self.processes.items() if worker not in self.spoiled]
 
     def do_dispatch(self, command):
         assert command.worker not in self.spoiled
