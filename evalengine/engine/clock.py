@@ -48,11 +48,18 @@ class RunClock:
         self._seen = loop.time()
         self._skipped_s = 0.0
         self._paused_s = 0.0
+        self._pauses: list[tuple[float, float]] = []
+        """When each was noticed, by the loop's clock, and how long it was."""
         self._timer: TimerHandle | None = None
 
     def now(self) -> float:
         """Return the time, as far as pauses are known."""
         return float(self.loop.time()) - self._paused_s
+
+    def passed_s(self, since: float) -> float:
+        """Return how many seconds without pauses have passed since a time of the loop's own clock."""
+        paused_s = sum(gap_s for at, gap_s in self._pauses if at > since)
+        return float(self.loop.time()) - since - paused_s
 
     def start(self) -> None:
         """Tick from now on."""
@@ -84,6 +91,7 @@ class RunClock:
             gap_s += late_s
         if gap_s > 0:
             self._paused_s += gap_s
+            self._pauses.append((self._seen, gap_s))
             self._on_pause(gap_s)
 
     def _tick(self) -> None:

@@ -39,15 +39,21 @@ class Ladder:
     """Climbs for each overdue attempt; keeps the coordinator's time."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, pool: Pool, traces: Traces, import_timeout_s: float
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pool: Pool,
+        traces: Traces,
+        passed_s: Callable[[float], float],
+        import_timeout_s: float,
     ) -> None:
+        """Make a ladder; ``passed_s`` says for how long the coordinator has been running since a time."""
+        self._passed_s = passed_s
         self._import_timeout_s = import_timeout_s
         self._loop = loop
         self._pool = pool
         self._traces = traces
         self._looks: dict[int, _Look] = {}
         self._blocks: dict[int, Block] = {}
-        self._pauses: list[tuple[float, float]] = []
 
     def climb(self, worker: int, key: RunKey, grace_s: float, is_running: Callable[[int, RunKey], bool]) -> None:
         """Begin at the cancellation of an attempt; nothing more happens once it runs no longer."""
@@ -69,15 +75,10 @@ class Ladder:
         if self._traces.trail(worker).importing == file:
             self._interrupt_in(worker, word_of_import(file))
 
-    def paused(self, gap_s: float) -> None:
-        """Take that the coordinator stood still for so long: no import is charged for it."""
-        self._pauses.append((self._loop.time(), gap_s))
-
     def watch_import(self, worker: int) -> None:
         """End an import that takes too long while a worker has cases: softly, then with the worker."""
         trail = self._traces.trail(worker)
-        paused_s = sum(gap_s for at, gap_s in self._pauses if at > trail.since_s)
-        over_s = self._loop.time() - trail.since_s - paused_s - self._import_timeout_s
+        over_s = self._passed_s(trail.since_s) - self._import_timeout_s
         if trail.importing is None or over_s < 0:
             return
         if over_s < GRACE_S:

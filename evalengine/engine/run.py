@@ -84,7 +84,7 @@ class Engine:
         self.clock = RunClock(self._loop, on_pause=self._paused, on_tick=recorded.tell)
         self._traces = Traces(recorded.journal.folder)
         self._autopsy = Autopsy(self._traces)
-        self._ladder = Ladder(self._loop, self._pool, self._traces, self.settings.import_timeout_s)
+        self._ladder = Ladder(self._loop, self._pool, self._traces, self.clock.passed_s, settings.import_timeout_s)
 
     # The three phases
 
@@ -181,7 +181,6 @@ class Engine:
         return stand(self._loading, self._execution)
 
     def _paused(self, gap_s: float) -> None:
-        self._ladder.paused(gap_s)
         if self._execution is not None:
             self._execution.paused(gap_s)
 

@@ -22,11 +22,14 @@ class Traces:
 
     def log_path(self, worker: int) -> Path:
         """Return where a worker's process prints to."""
-        return self._folder / f"worker-{worker}.log"
+        return self._path(worker, "log")
+
+    def _path(self, worker: int, kind: str) -> Path:
+        return self._folder / f"worker-{worker}.{kind}"
 
     def marks_path(self, worker: int) -> Path | None:
         """Make the file of a worker's start marks; None where it cannot be made: its frames must do."""
-        path = self._folder / f"worker-{worker}.starts"
+        path = self._path(worker, "starts")
         try:
             start_marks.make_file(path)
         except OSError:
@@ -35,23 +38,20 @@ class Traces:
 
     def crumbs_path(self, worker: int) -> Path | None:
         """Make the file of a worker's breadcrumbs; None where it cannot be made: nobody is proven guilty then."""
-        path = self._crumbs_path(worker)
+        path = self._path(worker, "crumbs")
         try:
             breadcrumbs.make_file(path)
         except OSError:
             return None
         return path
 
-    def _crumbs_path(self, worker: int) -> Path:
-        return self._folder / f"worker-{worker}.crumbs"
-
     def trail(self, worker: int) -> breadcrumbs.Trail:
         """Return whose code a worker runs, or ran when it died."""
-        return breadcrumbs.read(self._crumbs_path(worker))
+        return breadcrumbs.read(self._path(worker, "crumbs"))
 
     def ask_to_interrupt(self, worker: int, word: int) -> bool:
         """Let a worker know what its main thread is to be interrupted in; the signal must follow."""
-        return breadcrumbs.ask_to_interrupt(self._crumbs_path(worker), word)
+        return breadcrumbs.ask_to_interrupt(self._path(worker, "crumbs"), word)
 
     def log_tail(self, worker: int, start: int = 0) -> str:
         """Return the end of what a worker's process printed since its log had ``start`` bytes."""
@@ -65,11 +65,11 @@ class Traces:
 
     def begun(self, worker: int) -> list[RunKey]:
         """Return the attempts that a worker has marked as begun, the latest ones that are over among them."""
-        return [RunKey(*mark) for mark in start_marks.read(self._folder / f"worker-{worker}.starts")]
+        return [RunKey(*mark) for mark in start_marks.read(self._path(worker, "starts"))]
 
     def results_path(self, worker: int) -> Path:
         """Return where a worker keeps what it finished."""
-        return self._folder / f"worker-{worker}.results"
+        return self._path(worker, "results")
 
     def finished(self, worker: int) -> list[wire.Finished]:
         """Return what a worker finished last, of all that it kept."""
@@ -88,10 +88,6 @@ class Traces:
 
     def forget(self, worker: int) -> None:
         """Remove what was of use until the end of a worker: all but its output."""
-        for path in (
-            self._folder / f"worker-{worker}.starts",
-            self.results_path(worker),
-            self._crumbs_path(worker),
-        ):
+        for kind in ("starts", "results", "crumbs"):
             with contextlib.suppress(OSError):
-                path.unlink()
+                self._path(worker, kind).unlink()

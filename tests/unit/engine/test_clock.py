@@ -64,6 +64,18 @@ def stage():
     return Stage()
 
 
+def test_what_has_passed_since_a_time_is_counted_without_the_pauses_after_it(stage):
+    before = stage.loop.at
+    stage.loop.run(10)
+    stage.loop.stand_still(60)
+    stage.loop.run(1)
+    after = stage.loop.at
+    stage.loop.run(5)
+    assert sum(stage.pauses) > 59
+    assert stage.clock.passed_s(before) == pytest.approx(stage.loop.at - before - sum(stage.pauses))
+    assert stage.clock.passed_s(after) == pytest.approx(5)
+
+
 def test_time_that_goes_on_has_no_pauses(stage):
     stage.loop.run(60)
     assert stage.pauses == []

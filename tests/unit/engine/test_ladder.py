@@ -24,7 +24,7 @@ class Stage:
         self.asked = []
         self.running = {KEY, OTHER}
         self.seen = Trail()
-        self.ladder = Ladder(self, self, self, 60.0)
+        self.ladder = Ladder(self, self, self, lambda since: self.now - since, 60.0)
 
     # The loop
 
