@@ -1,5 +1,6 @@
 """Whole commands on projects of files, and what their JSON reports say."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -27,6 +28,16 @@ class Project:
 
     def eval(self, *args, **options):
         return self.python("-m", "evalengine", "eval", "--no-progress", *args, **options)
+
+    def processes(self):
+        """The ids of the processes whose working directory is the project's."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if (entry / "cwd").readlink() == self.root:
+                        found.append(int(entry.name))
+        return found
 
     def report(self):
         """The newest JSON report."""

@@ -1,12 +1,10 @@
 """Signals: the run stops, says so, writes reports, and no process is left."""
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -60,17 +58,6 @@ def running(project):
     process.communicate()
 
 
-def of_project(project):
-    """The processes whose working directory is the project's."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if (entry / "cwd").readlink() == project.root:
-                    found.append(int(entry.name))
-    return found
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 @pytest.mark.parametrize("whole_group", [False, True], ids=["the command", "its process group"])
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -86,16 +73,16 @@ def test_a_signal_lets_running_cases_finish_and_the_rest_is_not_run(project, run
     assert counts["crashed"] == counts["error"] == counts["failed"] == 0
     assert counts["passed"] + counts["not_run"] == 400
     assert "Traceback" not in out + err
-    assert of_project(project) == []
+    assert project.processes() == []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_nothing_outlives_a_coordinator_that_was_killed(project, running):
-    assert len(of_project(project)) > 1
+    assert len(project.processes()) > 1
     running.kill()
     running.communicate()
     give_up = time.monotonic() + 20
-    while of_project(project) and time.monotonic() < give_up:
+    while project.processes() and time.monotonic() < give_up:
         time.sleep(0.02)
 
-    assert of_project(project) == []
+    assert project.processes() == []

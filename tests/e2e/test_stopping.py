@@ -1,6 +1,5 @@
 """Runs that are stopped, asked, or made to stand still by signals, and by their own time."""
 
-import contextlib
 import json
 import os
 import signal
@@ -140,17 +139,6 @@ def start(project):
         process.communicate()
 
 
-def of_project(project):
-    """The processes whose working directory is the project's."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if (entry / "cwd").readlink() == project.root:
-                    found.append(int(entry.name))
-    return found
-
-
 def state_of(pid):
     """The letter of a process's state; T where it is stopped."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
@@ -173,7 +161,7 @@ def test_ctrl_c_twice_cancels_what_runs_and_reports_are_written(project, start, 
     assert statuses(project) == {"ok1": "passed", case: "not_run", "ok2": "not_run"}
     assert project.report()["status"] == "interrupted"
     assert "Results: 1/3 passed" in out
-    assert of_project(project) == []
+    assert project.processes() == []
 
 
 def test_a_third_ctrl_c_ends_everything_at_once(project, start):
@@ -189,7 +177,7 @@ def test_a_third_ctrl_c_ends_everything_at_once(project, start):
     assert "ended at once, without reports; agentflow eval --resume goes on" in err
     assert not (project.root / "eval_reports").exists()
     assert [event["status"] for event in running.events() if event.get("type") == "CaseFinished"] == ["passed"]
-    _wait_until(lambda: of_project(project) == [])
+    _wait_until(lambda: project.processes() == [])
 
 
 def _wait_until(holds):
@@ -252,10 +240,10 @@ def test_a_killed_run_that_stood_still_leaves_no_process(project, start):
     running = start(["hang"])
     running.hear()
     running.stop(signal.SIGTSTP)
-    assert len(of_project(project)) > 2
+    assert len(project.processes()) > 2
     running.kill(signal.SIGKILL)
     running.process.wait(60)
-    _wait_until(lambda: of_project(project) == [])
+    _wait_until(lambda: project.processes() == [])
 
 
 def test_time_in_which_the_run_stood_still_is_no_time_of_its_cases(project, start):
@@ -297,7 +285,7 @@ def test_a_run_whose_time_is_over_stops_in_order(project, start):
     assert "Run stopped: the run's time of 2 s is over" in out
     assert statuses(project) == {"ok1": "passed", "hang": "not_run", "ok2": "not_run"}
     assert project.report()["status"] == "stopped"
-    assert of_project(project) == []
+    assert project.processes() == []
 
 
 def test_what_ran_in_time_is_rated_and_the_run_could_not_finish(project, start):
@@ -330,4 +318,4 @@ def test_files_that_are_not_loaded_in_time_are_errors_and_the_rest_is_not_run(pr
     [error] = project.report()["file_errors"]
     assert (error["file"], error["error"]) == ("b_eval.py", "not loaded: the run's time of 2 s is over")
     assert "not loaded: the run's time of 2 s is over" in out
-    assert of_project(project) == []
+    assert project.processes() == []

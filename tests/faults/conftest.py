@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -49,6 +50,20 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
         return self
+
+    def write_table(self, agent, rows, evals, kind="async def"):
+        """Add to an agent a function ``do_<name>`` for each row, and cases for it and a bystander after it."""
+        for row in rows:
+            body = textwrap.indent("\n".join(row.body.split("; ")), "    ")
+            agent += f"\n{kind} do_{row.name}():\n{body}\n"
+        names = [name for row in rows for name in (row.name, f"ok_{row.name}")]
+        return self.write(
+            {
+                "agentflow.json": '{"agent": "agent:app"}',
+                "agent.py": agent,
+                "evals/faults_eval.py": evals.format(names=names),
+            }
+        )
 
     def start(self, *args):
         """Run to the end; return the completed process."""
@@ -95,17 +110,19 @@ def make_project(tmp_path_factory):
 
 @pytest.fixture
 def processes():
-    """Find the living processes whose command line contains a text: by their ids."""
+    """Find the living processes whose command line contains a text: by their ids; of one working directory or all."""
 
-    def find(text):
+    def find(text, folder=None):
         found = {}
-        for folder in Path("/proc").glob("[0-9]*"):
+        for entry in Path("/proc").glob("[0-9]*"):
             try:
-                command = (folder / "cmdline").read_text(encoding="utf-8", errors="replace")
+                if folder is not None and (entry / "cwd").readlink() != folder:
+                    continue
+                command = (entry / "cmdline").read_text(encoding="utf-8", errors="replace")
             except OSError:
                 continue
             if text in command and "pytest" not in command:
-                found[int(folder.name)] = command
+                found[int(entry.name)] = command
         return found
 
     return find

@@ -4,7 +4,6 @@ Deaths and hangs have tables of their own, see ``test_catalogue.py``.
 """
 
 import sys
-import textwrap
 from typing import NamedTuple
 
 import pytest
@@ -154,18 +153,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="faults of POSIX
 def faulty(request, make_project):
     """The faults of a mode, each with a case after it that must not notice, and the run of all."""
     faults, options = MODES[request.param]
-    agent = AGENT
-    for fault in faults:
-        body = textwrap.indent("\n".join(fault.body.split("; ")), "    ")
-        agent += f"\nasync def do_{fault.name}():\n{body}\n"
-    names = [name for fault in faults for name in (fault.name, f"ok_{fault.name}")]
-    project = make_project("faults").write(
-        {
-            "agentflow.json": '{"agent": "agent:app"}',
-            "agent.py": agent,
-            "evals/faults_eval.py": EVALS.format(names=names),
-        }
-    )
+    project = make_project("faults").write_table(AGENT, faults, EVALS)
     return faults, project.eval("--timeout", str(TIMEOUT_S), *options)
 
 

@@ -6,7 +6,6 @@ must not notice. The numbers are those of the catalogue of faults; rows that nee
 """
 
 import sys
-import textwrap
 from typing import NamedTuple
 
 import pytest
@@ -216,18 +215,9 @@ def expected(row, agent):
 
 
 def run_rows(make_project, rows, agent, options):
-    source = AGENT + (ASYNC_APP if agent == "async" else SYNC_APP)
-    for row in rows:
-        body = textwrap.indent("\n".join(row.body.split("; ")), "    ")
-        source += f"\n{'async ' if agent == 'async' else ''}def do_{row.name}():\n{body}\n"
-    names = [name for row in rows for name in (row.name, f"ok_{row.name}")]
-    project = make_project("faults").write(
-        {
-            "agentflow.json": '{"agent": "agent:app"}',
-            "agent.py": source,
-            "evals/faults_eval.py": EVALS.format(names=names),
-        }
-    )
+    is_async = agent == "async"
+    source, kind = AGENT + (ASYNC_APP if is_async else SYNC_APP), "async def" if is_async else "def"
+    project = make_project("faults").write_table(source, rows, EVALS, kind)
     return rows, project.eval("--timeout", str(TIMEOUT_S), *options)
 
 
